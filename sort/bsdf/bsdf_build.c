@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROGRAMS_MAX = 1 + 2 * SSL_MAX_BSDF_LOBES, STATE_MAX = 128 };
+enum { PROGRAMS_MAX = 1 + 2 * SSL_MAX_BSDF_LOBES, STATE_MAX = 160 };
 
 struct BsdfBuild {
     BsdfDef def;

@@ -32,7 +32,8 @@ typedef struct BsdfPort {
     uint16_t kind, row; /* row: the first of the value, counted in the list of that kind */
 } BsdfPort;
 
-enum { BSDF_PORTS_MAX = 48 };
+/* Enough for all state and arguments of a definition (SSL_MAX_BSDF_STATE), and what else its programs pass. */
+enum { BSDF_PORTS_MAX = 112 };
 
 typedef struct BsdfProgram {
     SslKernelFn run;

@@ -21,42 +21,12 @@
  *
  * A state variable x is `_s_x` in these interfaces, and `_sK_x` if lobe K declares it. Whoever runs the shaders passes each
  * row on by its name. */
+#include "ssl/front/parse_bsdf.h"
 #include "base/check.h"
 #include "base/str.h"
-#include "ssl/front/parse.h"
 #include "ssl/report.h"
+#include "ssl/ssl_limits.h"
 #include <string.h>
-
-typedef struct Tokens { /* a range of the parser's tokens */
-    uint32_t begin, end;
-} Tokens;
-
-/* A value that `prepare` computes and that eval and sample may read. */
-typedef struct StateVar {
-    const char *name, *type, *sizes; /* texts: "alpha", "float", "[4]" */
-    int lobe;                        /* of all lobes: -1 */
-    bool is_argument;
-} StateVar;
-
-typedef struct Lobe {
-    Span span;
-    uint32_t flags;
-    Stmt *body;          /* a block: the statements of the lobe */
-    Stmt *eval, *sample; /* blocks; NULL: none */
-    Tokens all, eval_tokens, sample_tokens;
-} Lobe;
-
-typedef struct Bsdf {
-    Parser *p;
-    Span span;
-    const char *name;
-    MetadataList metadata;
-    VarList args;
-    Tokens tokens;
-    ARRAY(Stmt *) state;
-    ARRAY(Lobe) lobes;
-    ARRAY(StateVar) vars;
-} Bsdf;
 
 static const struct {
     const char *word;
@@ -88,6 +58,19 @@ bool parse_at_bsdf(const Parser *p)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+static void report_unknown_word(Parser *p)
+{
+    const char *words[SORT_COUNT_OF(lobe_words)];
+    for (size_t i = 0; i < SORT_COUNT_OF(lobe_words); ++i)
+        words[i] = lobe_words[i].word;
+    const char *word = parse_token(p)->text, *nearest;
+    if (!parse_reports(p, LOBE_WORD, parse_token(p)->span, word))
+        return;
+    nearest = suggest_nearest(word, words, SORT_COUNT_OF(words));
+    if (nearest)
+        report(p->diags, NOTE_DID_YOU_MEAN, (Span){0}, nearest);
+}
+
 static uint32_t parse_lobe_flags(Parser *p)
 {
     uint32_t flags = 0;
@@ -97,9 +80,11 @@ static uint32_t parse_lobe_flags(Parser *p)
             if (is_word(p, lobe_words[i].word))
                 flag = lobe_words[i].flag;
         if (flag == 0) {
-            parse_report(p, LOBE_WORD, parse_token(p)->span, parse_token(p)->text);
+            report_unknown_word(p);
             return flags;
         }
+        if (flags & flag)
+            report(p->diags, LOBE_WORD_TWICE, parse_token(p)->span, parse_token(p)->text);
         flags |= flag;
         parse_advance(p);
     }
@@ -123,13 +108,39 @@ static Stmt *parse_member(Parser *p, Stmt *earlier, Tokens *out_tokens)
     return block;
 }
 
+static bool is_one_bit(uint32_t bits)
+{
+    return bits != 0 && (bits & (bits - 1)) == 0;
+}
+
+/* What is wrong with the words of a lobe beyond its sides and its kind, or NULL. */
+static const char *wrong_words(uint32_t flags)
+{
+    const uint32_t inward = SSL_LOBE_DELTA | SSL_LOBE_TRANSMISSION;
+    const uint32_t seen_as = SSL_LOBE_SEEN_AS_GLOSSY | SSL_LOBE_SEEN_AS_TRANSMISSION;
+    bool is_inward = (flags & inward) == inward && !(flags & SSL_LOBE_REFLECTION);
+    if ((flags & SSL_LOBE_TRANSPARENT) && !is_inward)
+        return "a transparent lobe has the words delta and transmission, and not reflection";
+    if ((flags & SSL_LOBE_SUBSURFACE) && !is_inward)
+        return "a subsurface lobe has the words delta and transmission, and not reflection";
+    if ((flags & SSL_LOBE_TRANSPARENT) && (flags & SSL_LOBE_SUBSURFACE))
+        return "a lobe is either transparent or subsurface";
+    if ((flags & seen_as) == seen_as)
+        return "a lobe is seen as one thing: glossy or transmission";
+    return NULL;
+}
+
 static void check_lobe(const Parser *p, const Lobe *lobe)
 {
     bool is_delta = lobe->flags & SSL_LOBE_DELTA;
+    const uint32_t kinds = SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY | SSL_LOBE_DELTA;
+    const char *wrong = wrong_words(lobe->flags);
     if (!(lobe->flags & (SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION)))
         report(p->diags, LOBE_SIDE, lobe->span, NULL);
-    if (!(lobe->flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY | SSL_LOBE_DELTA)))
+    if (!is_one_bit(lobe->flags & kinds))
         report(p->diags, LOBE_KIND, lobe->span, NULL);
+    else if (wrong)
+        report(p->diags, LOBE_MEMBER, lobe->span, wrong);
     if (is_delta && lobe->eval)
         report(p->diags, LOBE_MEMBER, lobe->span, "a delta lobe has no eval: only sample finds it");
     if (is_delta && !lobe->sample)
@@ -167,7 +178,7 @@ static void parse_lobe(Bsdf *b)
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-static bool mentions(const Bsdf *b, Tokens range, const char *name)
+bool bsdf_mentions(const Bsdf *b, Tokens range, const char *name)
 {
     ASSERT(range.begin <= range.end);
     for (uint32_t i = range.begin; i < range.end; ++i)
@@ -192,12 +203,25 @@ static bool is_own_name(const char *name, const Lobe *lobe, bool in_sample)
     return false;
 }
 
+/* Whether the statements of the lobe declare the name, so that it means nothing else there. */
+static bool is_declared_in(const Lobe *lobe, const char *name)
+{
+    for (uint32_t i = 0; i < lobe->body->list.count; ++i) {
+        const Stmt *stmt = lobe->body->list.items[i];
+        for (uint32_t k = 0; stmt->kind == STMT_DECLARE && k < stmt->vars.count; ++k)
+            if (stmt->vars.items[k]->name && strcmp(stmt->vars.items[k]->name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
 static bool is_wanted(const Bsdf *b, const StateVar *var, const Lobe *lobe, bool in_sample)
 {
-    bool is_visible = var->lobe < 0 || &b->lobes.data[var->lobe] == lobe;
+    bool is_visible =
+        var->lobe < 0 ? !is_declared_in(lobe, var->name) : &b->lobes.data[var->lobe] == lobe;
     /* The default albedo runs eval, and so does the default density. */
     return is_visible && !is_own_name(var->name, lobe, in_sample) &&
-           mentions(b, in_sample ? lobe->sample_tokens : lobe->eval_tokens, var->name);
+           bsdf_mentions(b, in_sample ? lobe->sample_tokens : lobe->eval_tokens, var->name);
 }
 
 static bool is_wanted_anywhere(const Bsdf *b, const StateVar *var)
@@ -215,10 +239,26 @@ static const char *source_text(const Parser *p, Span span)
     return arena_strndup(p->arena, p->text.data + span.begin, span.end - span.begin);
 }
 
+/* Whether there is one of the name already: then the checker tells of the second. */
+static bool has_var(const Bsdf *b, const char *name, int lobe)
+{
+    for (uint32_t i = 0; i < b->vars.count; ++i)
+        if (b->vars.data[i].lobe == lobe && strcmp(b->vars.data[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_passable(const VarDecl *decl)
+{
+    SslType basic = decl->type_name->basic;
+    return decl->type_name->struct_name ||
+           (basic != SSL_STRING && basic != SSL_CLOSURE && basic != SSL_TEXTURE2D);
+}
+
 static void add_var(Bsdf *b, const VarDecl *decl, int lobe, bool is_argument)
 {
     Parser *p = b->p;
-    if (!decl->name || decl->type_name->is_bad)
+    if (!decl->name || decl->type_name->is_bad || has_var(b, decl->name, lobe))
         return;
     const char *sizes = "";
     for (uint32_t i = 0; i < decl->sizes.count; ++i)
@@ -229,9 +269,16 @@ static void add_var(Bsdf *b, const VarDecl *decl, int lobe, bool is_argument)
                     .type = source_text(p, decl->type_name->span),
                     .sizes = sizes,
                     .lobe = lobe,
-                    .is_argument = is_argument};
-    if (is_wanted_anywhere(b, &var))
-        array_push(p->arena, &b->vars, var);
+                    .is_argument = is_argument,
+                    .span = decl->span};
+    if (!is_wanted_anywhere(b, &var))
+        return;
+    if (!is_passable(decl))
+        report(p->diags, BSDF_STATE_TYPE, decl->span, decl->name, var.type);
+    if (b->vars.count == SSL_MAX_BSDF_STATE)
+        report(p->diags, BSDF_STATE, decl->span, b->name,
+               arena_printf(p->arena, "%d", SSL_MAX_BSDF_STATE));
+    array_push(p->arena, &b->vars, var);
 }
 
 static void add_vars(Bsdf *b, Stmt *const *list, uint32_t count, int lobe)
@@ -243,7 +290,7 @@ static void add_vars(Bsdf *b, Stmt *const *list, uint32_t count, int lobe)
 
 static void find_state(Bsdf *b)
 {
-    StateVar wo = {.name = "wo", .type = "vector", .sizes = "", .lobe = -1};
+    StateVar wo = {.name = "wo", .type = "vector", .sizes = "", .lobe = -1, .span = b->span};
     if (is_wanted_anywhere(b, &wo))
         array_push(b->p->arena, &b->vars, wo);
     for (uint32_t i = 0; i < b->args.count; ++i)
@@ -265,12 +312,62 @@ static const char *row_name(const Bsdf *b, const StateVar *var)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Parses a declaration that the parser itself wrote. All of it stands at `place` in the user's source. */
-static FuncDecl *declare(Parser *p, const char *text, Span place)
+static const StateVar *var_of_token(const Bsdf *b, const Token *token)
 {
+    for (uint32_t v = 0; token->kind == TOKEN_NAME && v < b->vars.count; ++v)
+        if (strcmp(token->text, b->vars.data[v].name) == 0 ||
+            strcmp(token->text, row_name(b, &b->vars.data[v])) == 0)
+            return &b->vars.data[v];
+    return NULL;
+}
+
+/* Gives what passes a state its place in the user's source: its name, and as a parameter also its type and sizes. */
+static void place_state(const Bsdf *b, TokenList *own)
+{
+    const StateVar *var = NULL;
+    for (uint32_t i = own->count; i-- > 0;) {
+        const StateVar *here = var_of_token(b, &own->data[i]);
+        bool is_param = own->data[i].kind != TOKEN_COMMA && own->data[i].kind != TOKEN_OPEN;
+        var = here ? here : is_param ? var : NULL;
+        if (var)
+            own->data[i].span = var->span;
+    }
+    for (uint32_t i = 1; i < own->count; ++i) /* sizes stand after the name */
+        if (own->data[i].kind == TOKEN_OPEN_BRACKET && var_of_token(b, &own->data[i - 1]))
+            for (; i < own->count && own->data[i].kind != TOKEN_COMMA &&
+                   own->data[i].kind != TOKEN_CLOSE;
+                 ++i)
+                own->data[i].span = own->data[i - 1].span;
+}
+
+/* Names eval or sample of a lobe as a function: so that no user can define or call it, and messages can say it. */
+static const char *member_name(const Bsdf *b, const char *member, uint32_t k)
+{
+    const char *text = arena_printf(b->p->arena, "%s of lobe %u of %s", member, k + 1, b->name);
+    return names_intern(b->p->names, str_from(text));
+}
+
+/* Replaces _eval_K and _sample_K, which stand for members, by their names. */
+static void name_members(const Bsdf *b, TokenList *own)
+{
+    static const char *const members[] = {"eval", "sample"};
+    for (uint32_t i = 0; i < own->count; ++i)
+        for (uint32_t m = 0; m < 2 && own->data[i].kind == TOKEN_NAME; ++m)
+            for (uint32_t k = 0; k < b->lobes.count; ++k)
+                if (strcmp(own->data[i].text, arena_printf(b->p->arena, "_%s_%u", members[m], k)) ==
+                    0)
+                    own->data[i].text = member_name(b, members[m], k);
+}
+
+/* Parses the declaration of `name` that the parser itself wrote. All of it stands at `place` in the user's source. */
+static FuncDecl *declare(const Bsdf *b, const char *text, const char *name, Span place)
+{
+    Parser *p = b->p;
     TokenList own = lex(str_from(text), p->file, p->names, p->arena, p->diags);
     for (uint32_t i = 0; i < own.count; ++i)
         own.data[i].span = place;
+    place_state(b, &own);
+    name_members(b, &own);
     Token *tokens = p->tokens;
     uint32_t at = p->at, start = p->start, before = p->ast->funcs.count;
     p->tokens = own.data;
@@ -282,18 +379,17 @@ static FuncDecl *declare(Parser *p, const char *text, Span place)
     if (p->ast->funcs.count != before + 1) /* too many errors */
         return NULL;
     FuncDecl *f = p->ast->funcs.data[before];
-    ASSERT(f->body && f->span.begin == place.begin);
+    ASSERT(f->body);
     f->span = place;
+    f->name = names_intern(p->names, str_from(name));
     return f;
 }
 
 static FuncDecl *declare_shader(Bsdf *b, const char *name, const char *text, Span place)
 {
-    FuncDecl *f = declare(b->p, text, place);
-    if (!f)
-        return NULL;
-    f->name = names_intern(b->p->names, str_from(name));
-    f->is_of_bsdf = true;
+    FuncDecl *f = declare(b, text, name, place);
+    if (f)
+        f->is_of_bsdf = true;
     return f;
 }
 
@@ -327,11 +423,11 @@ static void write_eval(Bsdf *b, uint32_t k)
     ASSERT(lobe->eval && !(lobe->flags & SSL_LOBE_DELTA));
     Passing state = pass_state(b, lobe, false, false);
     FuncDecl *f = declare(
-        b->p,
-        arena_printf(
-            arena, "void _%s_eval_%u(vector wi, int options%s, out color f_cos, out float pdf) {}",
-            b->name, k, state.params),
-        lobe->span);
+        b,
+        arena_printf(arena,
+                     "void _eval_%u(vector wi, int options%s, out color f_cos, out float pdf) {}",
+                     k, state.params),
+        member_name(b, "eval", k), lobe->span);
     if (f)
         f->body = lobe->eval;
     const char *density =
@@ -344,9 +440,9 @@ static void write_eval(Bsdf *b, uint32_t k)
             "%s, out color _f_cos, out float _pdf) {"
             "const vector wi = bsdf_to_local(_frame, _wi);"
             "if (bsdf_reaches(_wi, _Ng, wi, %u)) {"
-            "_%s_eval_%u(wi, options%s, _f_cos, _pdf);%s"
+            "_eval_%u(wi, options%s, _f_cos, _pdf);%s"
             "%s}}",
-            state.rows, lobe->flags, b->name, k, state.args, density,
+            state.rows, lobe->flags, k, state.args, density,
             lobe->flags & SSL_LOBE_DIFFUSE
                 ? "_f_cos *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng);"
                 : ""),
@@ -361,19 +457,18 @@ static void write_sample(Bsdf *b, uint32_t k)
     bool is_delta = lobe->flags & SSL_LOBE_DELTA;
     const char *function;
     if (lobe->sample) {
-        FuncDecl *f =
-            declare(b->p,
-                    arena_printf(
-                        arena,
-                        "void _%s_sample_%u(float3 u, int options%s, out vector wi, inout float eta"
-                        "%s) {}",
-                        b->name, k, state.params,
-                        is_delta ? ", out color weight, inout float probability" : ""),
-                    lobe->span);
+        FuncDecl *f = declare(
+            b,
+            arena_printf(arena,
+                         "void _sample_%u(float3 u, int options%s, out vector wi, inout float eta"
+                         "%s) {}",
+                         k, state.params,
+                         is_delta ? ", out color weight, inout float probability" : ""),
+            member_name(b, "sample", k), lobe->span);
         if (f)
             f->body = lobe->sample;
-        function = arena_printf(arena, "_%s_sample_%u(_u, options%s, wi, _eta%s);", b->name, k,
-                                state.args, is_delta ? ", _weight, _probability" : "");
+        function = arena_printf(arena, "_sample_%u(_u, options%s, wi, _eta%s);", k, state.args,
+                                is_delta ? ", _weight, _probability" : "");
     } else {
         function = arena_printf(arena, "wi = bsdf_default_sample(_u, %u);", lobe->flags);
     }
@@ -389,7 +484,7 @@ static void write_sample(Bsdf *b, uint32_t k)
         lobe->span);
 }
 
-static VarDecl *argument(const Bsdf *b, const char *name)
+VarDecl *bsdf_argument(const Bsdf *b, const char *name)
 {
     for (uint32_t i = 0; i < b->args.count; ++i)
         if (b->args.items[i]->name && strcmp(b->args.items[i]->name, name) == 0)
@@ -409,10 +504,12 @@ static const char *frame_text(const Bsdf *b)
         is_fibre = is_fibre || (flags & SSL_LOBE_FIBRE);
     }
     if (is_fibre)
-        return argument(b, "T") ? "bsdf_fibre_frame(T, _wo)" : "bsdf_fibre_frame(vector(0), _wo)";
-    const char *frame = arena_printf(b->p->arena, "bsdf_frame(%s, _wo, _Ng, %s)",
-                                     argument(b, "N") ? "N" : "_Ng", is_bent ? "true" : "false");
-    return argument(b, "T") ? arena_printf(b->p->arena, "bsdf_align(%s, T)", frame) : frame;
+        return bsdf_argument(b, "T") ? "bsdf_fibre_frame(T, _wo)"
+                                     : "bsdf_fibre_frame(vector(0), _wo)";
+    const char *frame =
+        arena_printf(b->p->arena, "bsdf_frame(%s, _wo, _Ng, %s)",
+                     bsdf_argument(b, "N") ? "N" : "_Ng", is_bent ? "true" : "false");
+    return bsdf_argument(b, "T") ? arena_printf(b->p->arena, "bsdf_align(%s, T)", frame) : frame;
 }
 
 static const char *state_outputs(const Bsdf *b)
@@ -448,27 +545,39 @@ static const char *state_copies(const Bsdf *b, int lobe)
     return text;
 }
 
+/* Whether statements of the lobe name its albedo; eval and sample may name an argument that is called so. */
+static bool sets_albedo(const Bsdf *b, const Lobe *lobe)
+{
+    for (uint32_t i = lobe->all.begin; i < lobe->all.end; ++i) {
+        const Token *token = &b->p->tokens[i];
+        bool is_in_member = (i >= lobe->eval_tokens.begin && i < lobe->eval_tokens.end) ||
+                            (i >= lobe->sample_tokens.begin && i < lobe->sample_tokens.end);
+        if (!is_in_member && token->kind == TOKEN_NAME && strcmp(token->text, "albedo") == 0 &&
+            token[-1].kind != TOKEN_DOT)
+            return true;
+    }
+    return false;
+}
+
 /* Returns the statements before and after the user's own in a lobe. */
 static void lobe_texts(const Bsdf *b, uint32_t k, const char **out_before, const char **out_after)
 {
     const Lobe *lobe = &b->lobes.data[k];
     Arena *arena = b->p->arena;
-    bool has_albedo = false, is_two_sided = (lobe->flags & SSL_LOBE_REFLECTION) &&
-                                            (lobe->flags & SSL_LOBE_TRANSMISSION);
-    for (uint32_t i = lobe->all.begin; i < lobe->all.end; ++i)
-        has_albedo = has_albedo || (b->p->tokens[i].kind == TOKEN_NAME &&
-                                    strcmp(b->p->tokens[i].text, "albedo") == 0);
+    bool has_albedo = sets_albedo(b, lobe);
+    bool is_two_sided =
+        (lobe->flags & SSL_LOBE_REFLECTION) && (lobe->flags & SSL_LOBE_TRANSMISSION);
     const char *albedo = "";
     if (!has_albedo && (lobe->flags & SSL_LOBE_DELTA))
         albedo = "albedo = color(1);";
     else if (!has_albedo)
-        albedo = arena_printf(
-            arena,
-            "for (int _i = 0; _i < BSDF_ALBEDO_DIRECTIONS; ++_i) { color _f; float _p;"
-            "const vector _w = bsdf_albedo_direction(_i, %u);"
-            "_%s_eval_%u(_w, options%s, _f, _p); albedo += _f * bsdf_albedo_weight(%u); }"
-            "albedo = max(albedo, 0.01);",
-            lobe->flags, b->name, k, pass_state(b, lobe, false, true).args, lobe->flags);
+        albedo =
+            arena_printf(arena,
+                         "for (int _i = 0; _i < BSDF_ALBEDO_DIRECTIONS; ++_i) { color _f; float _p;"
+                         "const vector _w = bsdf_albedo_direction(_i, %u);"
+                         "_eval_%u(_w, options%s, _f, _p); albedo += _f * bsdf_albedo_weight(%u); }"
+                         "albedo = bsdf_at_least(albedo);",
+                         lobe->flags, k, pass_state(b, lobe, false, true).args, lobe->flags);
     *out_before = arena_printf(arena, "color albedo = color(0);%s%s",
                                is_two_sided ? "color reflected = color(0);" : "",
                                lobe->flags & SSL_LOBE_SUBSURFACE ? "BsdfMedium medium;" : "");
@@ -521,7 +630,8 @@ static void write_prepare(Bsdf *b, bool is_layer)
             "out BsdfFrame _frame%s%s) {"
             "_frame = %s;%s%s;%s%s%s}",
             state_outputs(b), is_layer ? ", out color _base_factor" : "", frame_text(b),
-            mentions(b, b->tokens, "wo") ? "const vector wo = bsdf_to_local(_frame, _wo);" : "",
+            bsdf_mentions(b, b->tokens, "wo") ? "const vector wo = bsdf_to_local(_frame, _wo);"
+                                              : "",
             is_layer ? "color base_factor = color(1);" : "", lobes, state_copies(b, -1),
             is_layer ? "_base_factor = base_factor;" : ""),
         b->span);
@@ -545,11 +655,61 @@ static void write_prepare(Bsdf *b, bool is_layer)
 
 /* --- the declaration -------------------------------------------------------------------------- */
 
+static bool is_word_at(const Parser *p, uint32_t i, const char *word)
+{
+    return p->tokens[i].kind == TOKEN_NAME && strcmp(p->tokens[i].text, word) == 0;
+}
+
+/* What is wrong with where the token stands, in a lobe and inside so many braces; NULL: nothing. */
+static const char *wrong_place(const Parser *p, uint32_t i, uint32_t depth, bool is_in_lobe)
+{
+    TokenKind before = p->tokens[i - 1].kind, after = p->tokens[i + 1].kind;
+    bool begins =
+        before == TOKEN_SEMICOLON || before == TOKEN_OPEN_BRACE || before == TOKEN_CLOSE_BRACE;
+    bool is_member =
+        (is_word_at(p, i, "eval") || is_word_at(p, i, "sample")) && after == TOKEN_OPEN_BRACE;
+    if (is_word_at(p, i, "lobe") && (after == TOKEN_OPEN_BRACE || after == TOKEN_NAME) &&
+        (depth != 1 || !begins))
+        return "a lobe stands in the braces of the bsdf and in no others; where its albedo is "
+               "black, there is none";
+    if (is_member && (depth != 2 || !is_in_lobe || !begins))
+        return "eval and sample stand in the braces of a lobe and in no others";
+    return NULL;
+}
+
+/* Reports the first lobe, eval or sample that stands where there can be none, and leaves out the whole body. */
+static bool skip_misplaced(Parser *p)
+{
+    uint32_t depth = 1, i = p->at;
+    bool is_in_lobe = false;
+    const char *wrong = NULL;
+    Span place = {0};
+    for (; depth > 0 && p->tokens[i].kind != TOKEN_END; ++i) {
+        depth += p->tokens[i].kind == TOKEN_OPEN_BRACE;
+        depth -= p->tokens[i].kind == TOKEN_CLOSE_BRACE;
+        is_in_lobe = is_in_lobe ? depth > 1 || p->tokens[i].kind != TOKEN_CLOSE_BRACE
+                                : depth == 1 && is_word_at(p, i, "lobe");
+        const char *here = wrong ? NULL : wrong_place(p, i, depth, is_in_lobe);
+        if (here) {
+            wrong = here;
+            place = p->tokens[i].span;
+        }
+    }
+    if (!wrong)
+        return false;
+    report(p->diags, LOBE_MEMBER, place, wrong);
+    p->at = i;
+    return true;
+}
+
 static void parse_body(Bsdf *b)
 {
     Parser *p = b->p;
     Span open = parse_token(p)->span;
     if (!parse_expect(p, TOKEN_OPEN_BRACE, "before the state and the lobes of the bsdf"))
+        return;
+    b->body.begin = p->at;
+    if (skip_misplaced(p))
         return;
     while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END)) {
         uint32_t before = p->at;
@@ -566,41 +726,67 @@ static void parse_body(Bsdf *b)
     parse_close(p, TOKEN_CLOSE_BRACE, open);
 }
 
+static BsdfDecl *make_decl(const Bsdf *b)
+{
+    Arena *arena = b->p->arena;
+    BsdfDecl *decl = ARENA_NEW(arena, BsdfDecl);
+    *decl = (BsdfDecl){.span = b->span, .name = b->name};
+    for (uint32_t i = 0; i < b->args.count; ++i)
+        decl->is_layer = decl->is_layer || b->args.items[i]->type_name->basic == SSL_CLOSURE;
+    for (uint32_t k = 0; k < b->lobes.count; ++k)
+        array_push(arena, &decl->lobes,
+                   ((BsdfLobe){b->lobes.data[k].span, b->lobes.data[k].flags}));
+    return decl;
+}
+
+/* Counts, and a name that another bsdf has. */
+static void check_whole(const Bsdf *b, uint32_t errors_before)
+{
+    const Parser *p = b->p;
+    if (b->lobes.count == 0 && diag_error_count(p->diags) == errors_before)
+        report(p->diags, BSDF_EMPTY, b->span, b->name);
+    if (b->lobes.count > SSL_MAX_BSDF_LOBES)
+        report(p->diags, BSDF_LOBES, b->span, b->name,
+               arena_printf(p->arena, "%d", SSL_MAX_BSDF_LOBES));
+    if (strlen(b->name) >= sizeof((SslBsdfInfo *)0)->name)
+        report(p->diags, BSDF_NAME, b->span,
+               arena_printf(p->arena, "%zu", sizeof((SslBsdfInfo *)0)->name - 1));
+    for (uint32_t i = 0; i < p->ast->bsdfs.count; ++i)
+        if (strcmp(p->ast->bsdfs.data[i]->name, b->name) == 0)
+            report(p->diags, REDECLARED, b->span, b->name);
+}
+
+static void read_definition(Bsdf *b)
+{
+    Parser *p = b->p;
+    b->tokens.begin = p->at;
+    parse_advance(p);
+    b->name = parse_name(p, "after 'bsdf'", false, &b->span);
+    if (!p->is_panicking && parse_at_metadata(p))
+        parse_report(p, LOBE_MEMBER, parse_token(p)->span,
+                     "metadata of a bsdf stands after its arguments");
+    b->args = parse_params(p);
+    b->metadata = parse_metadata(p);
+    parse_body(b);
+    b->tokens.end = b->body.end = p->at;
+}
+
 void parse_bsdf(Parser *p)
 {
     Bsdf b = {.p = p};
     uint32_t errors_before = diag_error_count(p->diags);
-    b.tokens.begin = p->at;
-    parse_advance(p);
-    b.name = parse_name(p, "after 'bsdf'", false, &b.span);
-    b.args = parse_params(p);
-    b.metadata = parse_metadata(p);
-    parse_body(&b);
-    b.tokens.end = p->at;
-    BsdfDecl *decl = ARENA_NEW(p->arena, BsdfDecl);
-    *decl = (BsdfDecl){.span = b.span, .name = b.name};
-    for (uint32_t i = 0; i < b.args.count; ++i)
-        decl->is_layer = decl->is_layer || b.args.items[i]->type_name->basic == SSL_CLOSURE;
-    for (uint32_t k = 0; k < b.lobes.count; ++k)
-        array_push(p->arena, &decl->lobes,
-                   ((BsdfLobe){b.lobes.data[k].span, b.lobes.data[k].flags}));
-    if (b.name && b.lobes.count == 0 && diag_error_count(p->diags) == errors_before)
-        report(p->diags, BSDF_EMPTY, b.span, b.name);
-    if (b.lobes.count > SSL_MAX_BSDF_LOBES)
-        report(p->diags, BSDF_LOBES, b.span, b.name ? b.name : "",
-               arena_printf(p->arena, "%d", SSL_MAX_BSDF_LOBES));
-    if (b.name && strlen(b.name) >= sizeof((SslBsdfInfo *)0)->name)
-        report(p->diags, BSDF_NAME, b.span,
-               arena_printf(p->arena, "%zu", sizeof((SslBsdfInfo *)0)->name - 1));
-    if (!b.name || diag_error_count(p->diags) != errors_before)
+    read_definition(&b);
+    if (!b.name || p->is_panicking)
         return;
-    for (uint32_t i = 0; i < p->ast->bsdfs.count; ++i)
-        if (strcmp(p->ast->bsdfs.data[i]->name, b.name) == 0) {
-            report(p->diags, REDECLARED, b.span, b.name);
-            return;
-        }
+    check_whole(&b, errors_before);
+    if (diag_error_count(p->diags) == errors_before)
+        bsdf_check_rules(&b);
+    if (diag_error_count(p->diags) == errors_before)
+        find_state(&b);
+    if (diag_error_count(p->diags) != errors_before)
+        return;
+    BsdfDecl *decl = make_decl(&b);
     array_push(p->arena, &p->ast->bsdfs, decl);
-    find_state(&b);
     for (uint32_t k = 0; k < b.lobes.count; ++k) {
         if (b.lobes.data[k].eval)
             write_eval(&b, k);

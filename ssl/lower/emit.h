@@ -38,6 +38,7 @@ typedef struct Lowering {
     ARRAY(FuncInstance) queue; /* the functions reached so far, lowered in this order */
     uint32_t *library_files;   /* [library source] file in diags; 0: not added yet */
     StringIds *strings;
+    bool is_of_bsdf; /* the shader is a part of a bsdf */
     bool has_failed; /* a limit was reported */
     bool is_out_of_memory;
 } Lowering;

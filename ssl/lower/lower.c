@@ -355,19 +355,20 @@ static bool mentions_bsdf(Str text)
 
 enum { SOURCES_MAX = 32 };
 
-/* Adds the source to `diags`, and those of the library for scattering functions if it needs them. */
+/* Adds the source to `diags`, and before it those of the library for scattering functions if it needs them: of two
+ * declarations of a name the user's is then the second, and reported. *out_own: the source's place in the list. */
 static Status add_sources(const SslSource *src, DiagList *diags, SemaSource out[SOURCES_MAX],
-                          uint32_t *out_count)
+                          uint32_t *out_own)
 {
-    TRY(add_source(src, diags, &out[0]));
-    *out_count = 1;
+    uint32_t count = 0;
     for (uint32_t i = 0; mentions_bsdf(src->text) && bsdf_sources[i].name; ++i) {
-        ASSERT(*out_count < SOURCES_MAX);
+        ASSERT(count + 1 < SOURCES_MAX);
         SslSource library = {.name = bsdf_sources[i].name,
                              .text = {bsdf_sources[i].text, bsdf_sources[i].size_bytes}};
-        TRY(add_source(&library, diags, &out[(*out_count)++]));
+        TRY(add_source(&library, diags, &out[count++]));
     }
-    return STATUS_OK;
+    *out_own = count;
+    return add_source(src, diags, &out[count]);
 }
 
 /* Parses and checks a source; *out_file is its number in `diags`. */
@@ -375,10 +376,10 @@ static Status check_source(const StdLib *lib, const SemaTables *tables, const Ss
                            Arena *arena, DiagList *diags, Module **out_module, uint32_t *out_file)
 {
     SemaSource sources[SOURCES_MAX];
-    uint32_t errors_before = diag_error_count(diags), count;
-    TRY(add_sources(src, diags, sources, &count));
-    *out_module = sema_check(lib->module, tables, sources, count, arena, diags);
-    *out_file = sources[0].file;
+    uint32_t errors_before = diag_error_count(diags), own;
+    TRY(add_sources(src, diags, sources, &own));
+    *out_module = sema_check(lib->module, tables, sources, own + 1, arena, diags);
+    *out_file = sources[own].file;
     return diag_error_count(diags) > errors_before ? STATUS_SOURCE : STATUS_OK;
 }
 
@@ -440,6 +441,7 @@ Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSourc
                   .diags = diags,
                   .tables = &own_tables,
                   .strings = lib->strings,
+                  .is_of_bsdf = shader->is_of_bsdf,
                   .module = ir_module_create(arena),
                   .func_ids = ARENA_ARRAY(arena, IrFuncId, m->func_count)};
     TRY(lower_module(&l, m, shader, file));

@@ -394,6 +394,25 @@ static Value lower_closure(Emit *m, const Expr *e)
     return make(m, e->type, ir_build_closure(m->b, e->row, args.data, args.count));
 }
 
+/* What the host's tables give. A bsdf runs on rows of numbers alone, where there is none of it. */
+static Value lower_of_host(Emit *m, const Expr *e)
+{
+    Lowering *l = m->lowering;
+    if (l->is_of_bsdf) {
+        report(l->diags, BSDF_INPUT, lower_span(l, e->span),
+               e->kind == EXPR_GLOBAL      ? "globals"
+               : e->kind == EXPR_ATTRIBUTE ? "attributes"
+               : e->kind == EXPR_TEXTURE   ? "textures"
+                                           : "closures");
+        l->has_failed = true;
+        return value_zero(m, e->type);
+    }
+    return e->kind == EXPR_GLOBAL      ? lower_global(m, e)
+           : e->kind == EXPR_ATTRIBUTE ? lower_attribute(m, e)
+           : e->kind == EXPR_TEXTURE   ? lower_texture(m, e)
+                                       : lower_closure(m, e);
+}
+
 Value lower_expr(Emit *m, const Expr *e)
 {
     lower_set_span(m, e->span);
@@ -428,13 +447,10 @@ Value lower_expr(Emit *m, const Expr *e)
     case EXPR_LIST:
         return lower_list(m, e);
     case EXPR_GLOBAL:
-        return lower_global(m, e);
     case EXPR_ATTRIBUTE:
-        return lower_attribute(m, e);
     case EXPR_CLOSURE:
-        return lower_closure(m, e);
     case EXPR_TEXTURE:
-        return lower_texture(m, e);
+        return lower_of_host(m, e);
     case EXPR_CONVERT:
         return convert(m, e->a, e->type);
     case EXPR_STRING:

@@ -174,7 +174,7 @@ const char *sema_func_text(const FuncDecl *f, Arena *arena)
 
 /* Numbers, closures, structs and arrays of numbers; strings as inputs only, since they are constants of
  * each instance. */
-static void check_shader_param(Sema *s, VarDecl *param)
+static void check_shader_param(Sema *s, const FuncDecl *f, VarDecl *param)
 {
     const Type *t = param->type;
     bool is_output = param->direction == DIRECTION_OUT;
@@ -185,7 +185,9 @@ static void check_shader_param(Sema *s, VarDecl *param)
         param->is_const = true;
     if (param->direction == DIRECTION_INOUT)
         report(s->diags, SHADER_INOUT, param->span, NULL);
-    if (!type_is_error(t) && !is_good)
+    if (!type_is_error(t) && !is_good && f->is_of_bsdf && is_output)
+        report(s->diags, BSDF_STATE_TYPE, param->type_name->span, "this", text_of(s, t));
+    else if (!type_is_error(t) && !is_good && !f->is_of_bsdf) /* only once, as what prepare gives */
         report(s->diags, SHADER_PARAM_TYPE, param->type_name->span,
                is_output ? "output" : "parameter", text_of(s, t));
     if (type_is(t, SSL_TEXTURE2D))
@@ -256,7 +258,7 @@ static void check_signature(Sema *s, FuncDecl *f)
             report(s->diags, DEFAULT_MISSING, param->span, param->name ? param->name : "this");
         has_default = has_default || param->init;
         if (f->is_shader)
-            check_shader_param(s, param);
+            check_shader_param(s, f, param);
         else if (param->metadata.count > 0)
             report(s->diags, METADATA_PLACE, param->metadata.items[0].span, NULL);
         check_metadata(s, &param->metadata);

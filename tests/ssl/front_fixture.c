@@ -41,16 +41,16 @@ const StdLib *front_library(void)
     return library;
 }
 
-static Status lower_text(Front *f, const char *text, IrModule **out_module)
+static Status lower_text(Front *f, const char *text, const char *shader, IrModule **out_module)
 {
-    const SslSource source = {.name = "test.ssl", .text = str_from(text)};
+    const SslSource source = {.name = "test.ssl", .text = str_from(text), .shader = shader};
     return lower_shader(front_library(), &front_tables, &source, f->arena, f->diags, out_module);
 }
 
 IrModule *front_compile(Front *f, const char *text)
 {
     IrModule *m;
-    if (lower_text(f, text, &m) != STATUS_OK) {
+    if (lower_text(f, text, NULL, &m) != STATUS_OK) {
         StrBuf out = {0};
         diag_print(f->diags, &out);
         print_error("%s", strbuf_text(&out));
@@ -62,9 +62,14 @@ IrModule *front_compile(Front *f, const char *text)
 
 const char *front_messages(Front *f, const char *text)
 {
+    return front_messages_of(f, text, NULL);
+}
+
+const char *front_messages_of(Front *f, const char *text, const char *shader)
+{
     IrModule *m;
     const char *all = "";
-    Status status = lower_text(f, text, &m);
+    Status status = lower_text(f, text, shader, &m);
     assert_true((status == STATUS_OK) == (diag_error_count(f->diags) == 0));
     for (uint32_t i = 0; i < diag_count(f->diags); ++i) {
         const Diag *d = diag_get(f->diags, i);

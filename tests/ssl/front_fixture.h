@@ -29,5 +29,6 @@ const StdLib *front_library(void);
 IrModule *front_compile(Front *f, const char *text);
 /* The messages as "CODE line:column message\n" each; the source may be good. */
 const char *front_messages(Front *f, const char *text);
+const char *front_messages_of(Front *f, const char *text, const char *shader);
 
 #endif

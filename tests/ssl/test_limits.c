@@ -297,6 +297,17 @@ static void write_SSL_MAX_CODE(StrBuf *out, uint32_t n)
     strbuf_append_c(out, END);
 }
 
+static void write_SSL_MAX_BSDF_STATE(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, "shader s(out float x) { x = 1; }\nbsdf A() {\n");
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "float k%u = blur;\n", i);
+    strbuf_append_c(out, "lobe diffuse reflection { eval { f_cos = color(0");
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, " + k%u", i);
+    strbuf_append_c(out, "); } } }\n");
+}
+
 /* Values that are needed until the end, over a fourth as many loops: branches may become selections. */
 static void write_SSL_MAX_LIVE_INTO(StrBuf *out, uint32_t n)
 {
@@ -436,6 +447,7 @@ typedef struct LimitCase {
 #define CASE_SSL_MAX_LIVE_VALUES      SOURCE(SSL_MAX_LIVE_VALUES), .below_by = 8
 #define CASE_SSL_MAX_LIVE_INTO        SOURCE(SSL_MAX_LIVE_INTO), .below_by = 32
 #define CASE_SSL_MAX_CODE             SOURCE(SSL_MAX_CODE), .below_by = 16
+#define CASE_SSL_MAX_BSDF_STATE       SOURCE(SSL_MAX_BSDF_STATE)
 #define CASE_SSL_MAX_GROUP_NESTING    GROUP(SSL_MAX_GROUP_NESTING)
 #define CASE_SSL_MAX_GROUP_NODES      GROUP(SSL_MAX_GROUP_NODES)
 #define CASE_SSL_MAX_GROUP_WIRES      GROUP(SSL_MAX_GROUP_WIRES), .below_by = SSL_MAX_GROUP_WIRES
