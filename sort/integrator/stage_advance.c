@@ -1,22 +1,64 @@
 /* Ends dead paths, and by Russian roulette those that carry little; moves the others together. */
 #include "sort/integrator/wave_state.h"
 
-/* Russian roulette: the path survives with probability q, and its throughput is divided by q. */
-static void roulette(const WaveShared *s, Path *path)
+/* Returns the probability with which the path survives Russian roulette; 1: it takes no part in it. */
+static float survival(const Path *path)
 {
     bool is_inside = path->flags & PATH_INSIDE;
     if (path->depth < WAVE_ROULETTE_DEPTH && !is_inside)
-        return;
+        return 1.0f;
     /* Closure subtraction makes throughput negative; its absolute value counts. */
     float worth = spectrum_max_abs(path->beta) * path->eta_scale;
     /* On surfaces q is the square root: a dim path may still meet a bright light, such as the sun in a mirror, and would
      * add it divided by a small q. Inside white bodies walks are long and lose no throughput, so q may be 1. */
-    float q = is_inside ? minf(worth, 1.0f) : minf(sqrtf(worth), 0.95f);
-    uint32_t dimension = sample_dimension(path->event, SAMPLE_ROULETTE);
-    if (!(sampler_1d(&s->sampler, path->key, dimension) < q))
-        path->flags |= PATH_DEAD;
-    else
-        path->beta = spectrum_scale(path->beta, 1.0f / q);
+    return is_inside ? minf(worth, 1.0f) : minf(sqrtf(worth), 0.95f);
+}
+
+/* Paths that play together, and the probabilities with which they survive. */
+typedef struct RouletteBlock {
+    uint32_t count;
+    Path *path[SSL_BLOCK];
+    float survival[SSL_BLOCK];
+} RouletteBlock;
+
+/* Ends some paths of the block; the throughput of those that survive is divided by their probability. */
+static void play(const WaveShared *s, RouletteBlock *block)
+{
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t dimensions[SSL_BLOCK];
+    alignas(64) WideRow u;
+    for (uint32_t k = 0; k < block->count; ++k) {
+        keys[k] = &block->path[k]->key;
+        dimensions[k] = sample_dimension(block->path[k]->event, SAMPLE_ROULETTE);
+    }
+    sampler_1d_points(&s->sampler, keys, dimensions, (uint16_t)((1u << block->count) - 1u), u);
+    for (uint32_t k = 0; k < block->count; ++k) {
+        Path *path = block->path[k];
+        if (!(u[k] < block->survival[k]))
+            path->flags |= PATH_DEAD;
+        else
+            path->beta = spectrum_scale(path->beta, 1.0f / block->survival[k]);
+    }
+    block->count = 0;
+}
+
+static void roulette(Wave *w)
+{
+    RouletteBlock block;
+    block.count = 0;
+    for (uint32_t i = 0; i < w->count; ++i) {
+        Path *path = &w->paths[i];
+        if (spectrum_is_black(path->beta))
+            path->flags |= PATH_DEAD;
+        float q = path->flags & PATH_DEAD ? 1.0f : survival(path);
+        if (q == 1.0f)
+            continue;
+        block.path[block.count] = path;
+        block.survival[block.count++] = q;
+        if (block.count == SSL_BLOCK)
+            play(w->shared, &block);
+    }
+    play(w->shared, &block);
 }
 
 static void move_path(Wave *w, uint32_t to, uint32_t from)
@@ -30,12 +72,9 @@ static void move_path(Wave *w, uint32_t to, uint32_t from)
 void stage_advance(Wave *w)
 {
     uint32_t kept = 0;
+    roulette(w);
     for (uint32_t i = 0; i < w->count; ++i) {
-        Path *path = &w->paths[i];
-        if (path->flags & PATH_DEAD || spectrum_is_black(path->beta))
-            continue;
-        roulette(w->shared, path);
-        if (path->flags & PATH_DEAD)
+        if (w->paths[i].flags & PATH_DEAD)
             continue;
         if (kept != i)
             move_path(w, kept, i);

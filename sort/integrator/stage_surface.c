@@ -94,6 +94,22 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     }
 }
 
+/* --- random numbers --------------------------------------------------------------------------- */
+
+/* Draws the pair of a slot for each point of `live`. */
+static void draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot, uint16_t live,
+                       WideRow out_u[2])
+{
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t dimensions[SSL_BLOCK];
+    for (uint32_t k = 0; k < points->count; ++k) {
+        const Path *path = &w->paths[points->path[k]];
+        keys[k] = &path->key;
+        dimensions[k] = sample_dimension(path->event, slot);
+    }
+    sampler_2d_points(&w->shared->sampler, keys, dimensions, live, out_u);
+}
+
 /* --- light sampling --------------------------------------------------------------------------- */
 
 /* Aims the path's shadow ray at `end`, the point on the light; lights at infinity have none. */
@@ -113,12 +129,6 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
     w->shadow.state[i] = SHADOW_QUEUED;
 }
 
-static MeshLight *queue_mesh_light(Wave *w)
-{
-    ASSERT(w->mesh_light_count < 2 * w->capacity);
-    return &w->mesh_lights[w->mesh_light_count++];
-}
-
 /* Returns the constant emission of the side that the viewer sees. */
 static Spectrum glow_of(const ShadeGlow *glow, const SurfaceHit *hit)
 {
@@ -126,18 +136,29 @@ static Spectrum glow_of(const ShadeGlow *glow, const SurfaceHit *hit)
     return hit->is_backfacing ? glow->back : glow->front;
 }
 
-/* Computes what the emission kernel reads of a point that light sampling finds with this density. */
-static void hit_emitter(const Wave *w, HitQuery *query, const Ray *ray, float pdf,
-                        SurfaceHit *out_hit)
+/* Queues a point on a mesh that light sampling finds with density `pdf`, or would have found. */
+static void queue_mesh_light(Wave *w, uint32_t path, Spectrum factor, const HitQuery *query,
+                             const Ray *ray, float pdf, MeshLight **out_light)
 {
-    const Scene *scene = w->shared->scene;
-    uint32_t material = hit_material(scene, query->instance, query->triangle);
-    RayDiff diff;
-    query->parts =
+    ASSERT(w->mesh_light_count < 2 * w->capacity);
+    MeshLight *light = &w->mesh_lights[w->mesh_light_count++];
+    uint32_t material = hit_material(w->shared->scene, query->instance, query->triangle);
+    *light = (MeshLight){.path = path, .factor = factor, .query = *query, .ray = *ray};
+    light->query.parts =
         material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_EMISSION].parts;
-    if (query->parts & HIT_FOOTPRINT)
-        footprint_light(ray->direction, pdf, &diff);
-    hit_surface(scene, query, ray, &diff, out_hit);
+    if (light->query.parts & HIT_FOOTPRINT)
+        footprint_light(ray->direction, pdf, &light->diff);
+    light->history = w->paths[path].history;
+    light->history.is_cone = true;
+    *out_light = light;
+}
+
+/* Returns the point of a curve that was drawn, where a shadow ray ends. */
+static SurfacePoint end_on_curve(const Wave *w, const HitQuery *query, const Ray *ray)
+{
+    SurfaceHit end;
+    hit_surface(w->shared->scene, query, ray, NULL, &end);
+    return hit_point(&end);
 }
 
 /* Aims at a point on a mesh, whose radiance is multiplied into `factor` if it is known without its kernel and queued
@@ -156,20 +177,14 @@ static Spectrum send_to_mesh(Wave *w, uint32_t i, const SurfaceHit *hit, const L
                       .depth = hit->depth + 1};
     const ShadeGlow *glow =
         &w->shared->glows[hit_material(scene, light->instance, light->triangle)];
-    if (glow->is_constant) {
-        SurfaceHit end;
-        hit_surface(scene, &query, &ray, NULL, &end);
-        *out_end = hit_point(&end);
-        return spectrum_mul(factor, glow_of(glow, &end));
-    }
-    MeshLight *mesh = queue_mesh_light(w);
-    *mesh = (MeshLight){.path = i, .factor = factor};
-    hit_emitter(w, &query, &ray, light->pdf_solid_angle, &mesh->hit);
-    mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
-    mesh->hit.history = w->paths[i].history;
-    mesh->hit.history.kind = 0;
-    mesh->hit.history.is_cone = true;
-    *out_end = hit_point(&mesh->hit);
+    if (scene->meshes[scene->instances[light->instance].mesh].curves)
+        *out_end = end_on_curve(w, &query, &ray);
+    if (glow->is_constant)
+        return spectrum_mul(factor, light->is_backfacing ? glow->back : glow->front);
+    MeshLight *mesh;
+    queue_mesh_light(w, i, factor, &query, &ray, light->pdf_solid_angle, &mesh);
+    mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
+    mesh->history.kind = 0;
     return factor;
 }
 
@@ -231,17 +246,35 @@ static bool is_lit_by(const Wave *w, const Path *path, const LightSample *light)
     return instance->is_shadow_catcher || instance->is_lamp;
 }
 
-/* Draws one light and a direction to it. Returns false when no light can contribute. */
-static bool draw_light(const Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf,
-                       LightSample *out_light)
+/* Returns whether a light that was drawn for the path may shine on it. */
+static bool may_shine(const Wave *w, uint32_t i, const LightSample *light)
+{
+    const Path *path = &w->paths[i];
+    return wave_light_reaches(light->visibility, path->depth) && is_lit_by(w, path, light);
+}
+
+/* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
+static uint16_t draw_lights(const Wave *w, const PointBlock *points, const BsdfBlock *block,
+                            uint16_t live, LightSample lights[SSL_BLOCK])
 {
     const WaveShared *s = w->shared;
-    const Path *path = &w->paths[i];
-    if (!bsdf_point_has_smooth(bsdf))
-        return false;
-    float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
-    return lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, out_light) &&
-           wave_light_reaches(out_light->visibility, path->depth) && is_lit_by(w, path, out_light);
+    LightQuery queries[SSL_BLOCK];
+    alignas(64) WideRow u[2];
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (!bsdf_point_has_smooth((BsdfPoint){block, k}))
+            live = (uint16_t)(live & ~(1u << k));
+    draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (live >> k & 1) {
+            const SurfaceHit *hit = points->hit[k];
+            queries[k] =
+                (LightQuery){hit->P, hit->N, w->rays.time[points->path[k]], f2(u[0][k], u[1][k])};
+        }
+    uint16_t drawn = lights_sample_points(s->lights, queries, live, lights);
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (drawn >> k & 1 && !may_shine(w, points->path[k], &lights[k]))
+            drawn = (uint16_t)(drawn & ~(1u << k));
+    return drawn;
 }
 
 /* Sends the shadow ray to a light that was drawn, if it can contribute. f: the BSDF times the cosine; pdf: the density with
@@ -265,14 +298,10 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
 {
     LightSample lights[SSL_BLOCK];
     alignas(64) BsdfRow wi[3] = {{0}}, f[3], pdf;
-    uint16_t drawn = 0;
-    for (uint32_t k = 0; k < points->count; ++k) {
-        if (!(live >> k & 1) ||
-            !draw_light(w, points->path[k], points->hit[k], (BsdfPoint){block, k}, &lights[k]))
-            continue;
-        wi[0][k] = lights[k].wi.x, wi[1][k] = lights[k].wi.y, wi[2][k] = lights[k].wi.z;
-        drawn = (uint16_t)(drawn | 1u << k);
-    }
+    uint16_t drawn = draw_lights(w, points, block, live, lights);
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (drawn >> k & 1)
+            wi[0][k] = lights[k].wi.x, wi[1][k] = lights[k].wi.y, wi[2][k] = lights[k].wi.z;
     if (drawn == 0)
         return;
     bsdf_block_eval(block, wi, drawn, f, pdf);
@@ -291,33 +320,59 @@ static void add_met_mesh(Wave *w, uint32_t path, const SurfaceHit *hit, Spectrum
                    (LightArrival){true, source->light_group, hit->depth, hidden});
 }
 
-static void deliver_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
+static void deliver_mesh_light(Wave *w, const MeshLight *mesh, const SurfaceHit *hit,
+                               Spectrum radiance)
 {
-    const SceneInstance *source = &w->shared->scene->instances[mesh->hit.instance];
+    const SceneInstance *source = &w->shared->scene->instances[hit->instance];
     Spectrum light = spectrum_mul(mesh->factor, radiance);
     ASSERT(mesh->path < w->count);
     if (mesh->is_met)
-        add_met_mesh(w, mesh->path, &mesh->hit, light);
+        add_met_mesh(w, mesh->path, hit, light);
     else
         wave_set_shadow_light(w, mesh->path, light, source->light_group);
+}
+
+/* Computes the surfaces of the queued lights [begin, begin + count) for the kernel. */
+static void find_mesh_lights(const Wave *w, uint32_t begin, uint32_t count)
+{
+    HitTask tasks[SSL_BLOCK];
+    uint32_t n;
+    for (uint32_t first = 0; first < count; first += n) {
+        n = count - first < SSL_BLOCK ? count - first : SSL_BLOCK;
+        for (uint32_t k = 0; k < n; ++k) {
+            const MeshLight *mesh = &w->mesh_lights[begin + first + k];
+            tasks[k] =
+                (HitTask){mesh->query, &mesh->ray, &mesh->diff, &w->light_surfaces[first + k]};
+        }
+        hit_surfaces(w->shared->scene, tasks, n);
+        for (uint32_t k = 0; k < n; ++k) {
+            const MeshLight *mesh = &w->mesh_lights[begin + first + k];
+            w->light_surfaces[first + k].draw = mesh->draw;
+            w->light_surfaces[first + k].history = mesh->history;
+        }
+    }
 }
 
 /* Evaluates the queued mesh lights, by one kernel call for each run of one material: lists are short, and a render has
  * few emissive materials. */
 static void evaluate_mesh_lights(Wave *w)
 {
+    const Scene *scene = w->shared->scene;
     const SurfaceHit *hits[SHADE_CHUNK];
     for (uint32_t begin = 0; begin < w->mesh_light_count;) {
         const MeshLight *mesh = &w->mesh_lights[begin];
-        uint32_t material = mesh->hit.material, count = 0;
+        uint32_t material = hit_material(scene, mesh->query.instance, mesh->query.triangle);
+        uint32_t count = 0;
         while (begin + count < w->mesh_light_count && count < SHADE_CHUNK &&
-               mesh[count].hit.material == material) {
-            hits[count] = &mesh[count].hit;
+               hit_material(scene, mesh[count].query.instance, mesh[count].query.triangle) ==
+                   material) {
+            hits[count] = &w->light_surfaces[count];
             ++count;
         }
+        find_mesh_lights(w, begin, count);
         bool emits = shade_run(w->shade, material, SSL_KERNEL_EMISSION, hits, count);
         for (uint32_t k = 0; k < count; ++k)
-            deliver_mesh_light(w, &mesh[k],
+            deliver_mesh_light(w, &mesh[k], hits[k],
                                emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f));
         begin += count;
     }
@@ -428,17 +483,16 @@ static void record_diffuse_fraction(Path *path, BsdfPoint bsdf, const BsdfSample
 static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const BsdfBlock *block,
                              uint16_t live, BsdfDrawn *out)
 {
-    const Sampler *sampler = &w->shared->sampler;
     alignas(64) BsdfRow u[3] = {{0}};
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (block->counts[k] == 0)
+            live = (uint16_t)(live & ~(1u << k));
+    draw_pairs(w, points, SAMPLE_BSDF_UV, live, u);
     for (uint32_t k = 0; k < points->count; ++k) {
-        if (!(live >> k & 1) || block->counts[k] == 0)
-            continue;
         const Path *path = &w->paths[points->path[k]];
-        float2 uv = sampler_2d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-        u[0][k] = uv.x, u[1][k] = uv.y;
-        if (bsdf_point_needs_side((BsdfPoint){block, k}))
-            u[2][k] =
-                sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
+        if (live >> k & 1 && bsdf_point_needs_side((BsdfPoint){block, k}))
+            u[2][k] = sampler_1d(&w->shared->sampler, path->key,
+                                 sample_dimension(path->event, SAMPLE_BSDF_SIDE));
     }
     return bsdf_block_sample(block, u, live, out);
 }
@@ -546,14 +600,12 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, Spectrum em
     } else if (!spectrum_is_black(factor)) {
         Ray ray = {
             .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
-        MeshLight *mesh = queue_mesh_light(w);
         HitQuery query = wave_hit_query(&w->hits, i, hit->depth);
         query.t = distance;
-        *mesh = (MeshLight){.path = i, .is_met = true, .factor = factor};
-        hit_emitter(w, &query, &ray, pdf, &mesh->hit);
-        mesh->hit.draw = hit->draw;
-        mesh->hit.history = hit->history;
-        mesh->hit.history.is_cone = true;
+        MeshLight *mesh;
+        queue_mesh_light(w, i, factor, &query, &ray, pdf, &mesh);
+        mesh->is_met = true;
+        mesh->draw = hit->draw;
     }
 }
 
@@ -708,20 +760,31 @@ static void end_at_glow(Wave *w, uint32_t i)
     w->paths[i].flags |= PATH_DEAD;
 }
 
-/* Computes the geometry of all surfaces that rays met, and lists the paths whose material has to be shaded in
- * w->members. Returns their number. */
-static uint32_t resolve_hits(Wave *w)
+/* The surfaces that are computed next, and the rays that met them. */
+typedef struct MeetBlock {
+    uint32_t count;
+    uint32_t path[SSL_BLOCK];
+    Ray rays[SSL_BLOCK];
+    HitTask tasks[SSL_BLOCK];
+} MeetBlock;
+
+static void meet(Wave *w, MeetBlock *block, uint32_t i)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < w->count; ++i) {
-        prefetch_hits(w, i);
-        w->shadow.state[i] = SHADOW_DEAD;
-        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
-            continue;
-        Ray ray = ray_batch_get(&w->rays, i);
-        HitQuery query = wave_hit_query(&w->hits, i, w->paths[i].depth);
-        query.parts = parts_of_surface(w, i);
-        hit_surface(w->shared->scene, &query, &ray, &w->paths[i].diff, &w->surfaces[i]);
+    uint32_t k = block->count++;
+    HitQuery query = wave_hit_query(&w->hits, i, w->paths[i].depth);
+    query.parts = parts_of_surface(w, i);
+    block->path[k] = i;
+    block->rays[k] = ray_batch_get(&w->rays, i);
+    block->tasks[k] = (HitTask){query, &block->rays[k], &w->paths[i].diff, &w->surfaces[i]};
+}
+
+/* Computes the surfaces of the block, lists the paths whose material has to be shaded in w->members[count...], and empties
+ * the block. Returns the new count. */
+static uint32_t finish_meeting(Wave *w, MeetBlock *block, uint32_t count)
+{
+    hit_surfaces(w->shared->scene, block->tasks, block->count);
+    for (uint32_t k = 0; k < block->count; ++k) {
+        uint32_t i = block->path[k];
         w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
         w->surfaces[i].history = w->paths[i].history;
         if (w->paths[i].flags & PATH_LEAVING)
@@ -731,7 +794,27 @@ static uint32_t resolve_hits(Wave *w)
         else
             w->members[count++] = i;
     }
+    block->count = 0;
     return count;
+}
+
+/* Computes the geometry of all surfaces that rays met, and lists the paths whose material has to be shaded in
+ * w->members. Returns their number. */
+static uint32_t resolve_hits(Wave *w)
+{
+    MeetBlock block;
+    uint32_t count = 0;
+    block.count = 0;
+    for (uint32_t i = 0; i < w->count; ++i) {
+        prefetch_hits(w, i);
+        w->shadow.state[i] = SHADOW_DEAD;
+        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
+            continue;
+        meet(w, &block, i);
+        if (block.count == SSL_BLOCK)
+            count = finish_meeting(w, &block, count);
+    }
+    return finish_meeting(w, &block, count);
 }
 
 /* Returns whether the camera may see one of the surfaces of w->order[begin, begin + count). */

@@ -95,6 +95,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->sky_depths = ARENA_ARRAY(arena, uint32_t, capacity);
     w->sky_histories = ARENA_ARRAY(arena, PathHistory, capacity);
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
+    w->light_surfaces = ARENA_ARRAY(arena, SurfaceHit, SHADE_CHUNK);
     if (w->aovs & FILM_LIGHT_PASSES && wave_gathers_light(shared)) {
         w->path_kinds = ARENA_ARRAY(arena, LightKinds, sample_capacity);
         w->light_kinds = ARENA_ARRAY(arena, LightKinds, capacity);
@@ -103,7 +104,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     }
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
         !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_histories ||
-        !w->mesh_lights || !note_reads(w, arena) ||
+        !w->mesh_lights || !w->light_surfaces || !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;

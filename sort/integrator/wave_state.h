@@ -86,7 +86,12 @@ typedef struct MeshLight {
     bool is_met;
     /* Multiplies the radiance: throughput, BSDF, density and MIS weight. */
     Spectrum factor;
-    SurfaceHit hit;
+    /* The place, as the ray sees it, and what the kernel draws random numbers by. */
+    HitQuery query;
+    Ray ray;
+    RayDiff diff;
+    HitDraw draw;
+    PathHistory history;
 } MeshLight;
 
 /* The fractions of a path's light that go to the light passes of each BSDF_KIND. The first surface that the camera
@@ -159,6 +164,8 @@ struct Wave {
     uint32_t *bucket;
     /* [2 * capacity]: each path may meet one and sample one. */
     MeshLight *mesh_lights;
+    /* [SHADE_CHUNK] the surfaces of those whose kernel runs next. */
+    SurfaceHit *light_surfaces;
     /* [capacity] each, in parallel: lights, their footprints, the depths of the rays that look at the sky, and the
      * histories of these rays. */
     SkyLight *sky_lights;

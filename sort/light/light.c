@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "sort/light/curve_light.h"
 #include "sort/sampling/warp.h"
+#include "sort/scene/triangle.h"
 
 uint32_t lights_count(const Lights *lights)
 {
@@ -38,14 +39,24 @@ static const SceneLightVisibility *source_visibility(const Lights *lights, uint3
 /* Probability of choosing among the local sources at a point: by the irradiance that they promise and that of the infinite
  * ones, which counts double, as it varies more with the direction. Either may lie in shadow, so both keep a fifth, but
  * for local ones that cannot reach the point. */
+static float share_of_local(const Lights *lights, float local_irradiance)
+{
+    if (!(local_irradiance > 0.0f))
+        return 0.0f;
+    return 0.2f +
+           0.6f * (local_irradiance / (local_irradiance + 2.0f * lights->infinite_irradiance));
+}
+
+static bool has_both(const Lights *lights)
+{
+    return lights->tree && lights->infinite_first < lights->count;
+}
+
 static float local_probability(const Lights *lights, float3 position, float3 normal)
 {
-    if (!lights->tree || lights->infinite_first == lights->count)
+    if (!has_both(lights))
         return lights->tree ? 1.0f : 0.0f;
-    float local = light_tree_irradiance(lights->tree, position, normal);
-    if (!(local > 0.0f))
-        return 0.0f;
-    return 0.2f + 0.6f * (local / (local + 2.0f * lights->infinite_irradiance));
+    return share_of_local(lights, light_tree_irradiance(lights->tree, position, normal));
 }
 
 /* Probability of a leaf of the tree at a point. */
@@ -167,25 +178,58 @@ static float triangle_pdf(float area, float3 wi, float distance_m, float3 ng)
     return pdf > 0.0 && pdf < 1e30 ? (float)pdf : 0.0f;
 }
 
-static bool sample_triangle(const Lights *lights, const Source *s, uint32_t k, float3 position,
-                            float time, float2 u, LightSample *out)
+/* The points that sample a triangle, until it is sampled for all of them. */
+typedef struct TriangleBlock {
+    TriangleRows rows;
+    uint16_t lanes;
+} TriangleBlock;
+
+/* Lets a point sample the source's triangle k. The density of the sample is completed by sample_triangles. */
+static void queue_triangle(const Lights *lights, const Source *s, uint32_t k, uint32_t lane,
+                           const LightQuery *query, float2 u, TriangleBlock *block,
+                           LightSample *out)
 {
-    float2 b = warp_triangle(u);
-    float3 p[3];
-    scene_triangle_at(lights->scene, s->instance, s->triangles[k], time, p);
-    float3 e1 = f3_sub(p[1], p[0]), e2 = f3_sub(p[2], p[0]);
-    float3 to_point = f3_sub(f3_madd(f3_madd(p[0], b.x, e1), b.y, e2), position);
-    out->distance_m = f3_length(to_point);
-    if (!(out->distance_m > 0.0f))
-        return false;
-    out->wi = f3_scale(to_point, 1.0f / out->distance_m);
+    const SceneInstance *instance = &lights->scene->instances[s->instance];
+    SceneInstance moved;
+    if (instance->key_count > 0) {
+        moved = scene_instance_at(instance, query->time);
+        instance = &moved;
+    }
+    triangle_gather(instance, &lights->scene->meshes[instance->mesh], s->triangles[k], query->time,
+                    lane, &block->rows);
+    triangle_set3(block->rows.position, lane, query->position);
+    block->rows.r[lane] = u.x, block->rows.s[lane] = u.y;
+    block->rows.known_area[lane] = s->moves ? 0.0f : s->areas[k];
+    block->lanes = (uint16_t)(block->lanes | 1u << lane);
     out->value = LIGHT_VALUE_MESH;
     out->instance = s->instance;
     out->triangle = s->triangles[k];
-    out->b1 = b.x, out->b2 = b.y;
-    out->pdf_solid_angle = triangle_pdf(s->moves ? 0.5f * f3_length(f3_cross(e1, e2)) : s->areas[k],
-                                        out->wi, out->distance_m, f3_cross(e1, e2));
-    return out->pdf_solid_angle > 0.0f;
+    out->pdf_solid_angle = 1.0f;
+}
+
+/* Completes the samples on triangles. Returns those that contribute. */
+static uint16_t sample_triangles(TriangleBlock *block, LightSample *samples)
+{
+    TriangleRows *rows = &block->rows;
+    uint16_t drawn = 0;
+    if (block->lanes == 0)
+        return 0;
+    triangle_sample_run(rows, block->lanes);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        LightSample *out = &samples[k];
+        if (!(block->lanes >> k & 1))
+            continue;
+        out->wi = triangle_get3(rows->wi, k);
+        out->distance_m = rows->distance_m[k];
+        out->pdf_solid_angle *= rows->pdf[k];
+        out->end = (SurfacePoint){triangle_get3(rows->P, k), triangle_get3(rows->Ng_front, k),
+                                  rows->error_m[k]};
+        out->b1 = rows->b1[k], out->b2 = rows->b2[k];
+        out->is_backfacing = rows->is_backfacing[k] != 0;
+        if (out->pdf_solid_angle > 0.0f)
+            drawn = (uint16_t)(drawn | 1u << k);
+    }
+    return drawn;
 }
 
 static bool sample_segment(const Lights *lights, const Source *s, uint32_t k, float3 position,
@@ -204,15 +248,6 @@ static bool sample_segment(const Lights *lights, const Source *s, uint32_t k, fl
     return true;
 }
 
-static bool sample_mesh(const Lights *lights, const Source *s, uint32_t k, float3 position,
-                        float time, float2 u, LightSample *out)
-{
-    const Scene *scene = lights->scene;
-    return scene->meshes[scene->instances[s->instance].mesh].curves
-               ? sample_segment(lights, s, k, position, time, u, out)
-               : sample_triangle(lights, s, k, position, time, u, out);
-}
-
 static bool sample_environment(const Lights *lights, const Source *s, float2 u, LightSample *out)
 {
     const SceneEnvironment *e = &lights->scene->environment;
@@ -227,32 +262,32 @@ static bool sample_environment(const Lights *lights, const Source *s, float2 u, 
     return out->pdf_solid_angle > 0.0f;
 }
 
-/* Samples one leaf of the tree. */
-static bool sample_local(const Lights *lights, float3 position, float3 normal, float time,
-                         double ux, float uy, LightSample *out)
+/* Samples the leaf of the tree that was picked. */
+static bool sample_local(const Lights *lights, const LightQuery *query, uint32_t lane,
+                         const LightPick *pick, TriangleBlock *triangles, LightSample *out)
 {
-    uint32_t leaf;
-    float probability;
-    if (!light_tree_sample(lights->tree, position, normal, ux, &leaf, &probability, &ux))
-        return false;
-    float2 u = f2(to_unit(ux), uy);
-    ASSERT(leaf < lights->leaf_count && probability > 0.0f);
-    out->source = lights->leaf_source[leaf];
+    float2 u = f2(to_unit(pick->u), query->u.y);
+    ASSERT(pick->leaf < lights->leaf_count && pick->probability > 0.0f);
+    out->source = lights->leaf_source[pick->leaf];
     const Source *s = &lights->sources[out->source];
-    bool contributes;
+    uint32_t k = pick->leaf - s->first_leaf;
+    bool contributes = true;
     switch (s->kind) {
     case SOURCE_POINT:
     case SOURCE_SPOT:
-        contributes = sample_point(s, position, out);
+        contributes = sample_point(s, query->position, out);
         break;
     case SOURCE_MESH:
-        contributes = sample_mesh(lights, s, leaf - s->first_leaf, position, time, u, out);
+        if (lights->scene->meshes[lights->scene->instances[s->instance].mesh].curves)
+            contributes = sample_segment(lights, s, k, query->position, query->time, u, out);
+        else
+            queue_triangle(lights, s, k, lane, query, u, triangles, out);
         break;
     default:
-        contributes = sample_shape(s, &lights->shapes[s->light], position, u, out);
+        contributes = sample_shape(s, &lights->shapes[s->light], query->position, u, out);
         break;
     }
-    out->pdf_solid_angle *= probability;
+    out->pdf_solid_angle *= pick->probability;
     return contributes;
 }
 
@@ -268,27 +303,91 @@ static bool sample_infinite(const Lights *lights, double ux, float uy, LightSamp
     return contributes;
 }
 
+/* The points of a call, with what chooses their sources. */
+typedef struct ChoiceBlock {
+    float3 position[SSL_BLOCK], normal[SSL_BLOCK];
+    float p_local[SSL_BLOCK];  /* the probability of local sources */
+    double choice[SSL_BLOCK];  /* uniform in [0, 1): below p_local a local one is chosen */
+    LightPick pick[SSL_BLOCK]; /* of a local one */
+} ChoiceBlock;
+
+/* Chooses between local and infinite sources. Returns the points that take a local one. */
+static uint16_t choose_kinds(const Lights *lights, const LightQuery *queries, uint16_t live,
+                             ChoiceBlock *block)
+{
+    bool has_many = lights->count > 1 || lights->leaf_count > 1;
+    float irradiance[SSL_BLOCK];
+    uint16_t local = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1) {
+            float2 u = queries[k].u;
+            ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
+            block->position[k] = queries[k].position, block->normal[k] = queries[k].normal;
+            block->p_local[k] = lights->tree ? 1.0f : 0.0f;
+            block->choice[k] = has_many ? extend_bits(u) : (double)u.x;
+        }
+    if (has_both(lights))
+        light_tree_irradiance_points(lights->tree, block->position, block->normal, live,
+                                     irradiance);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1) {
+            if (has_both(lights))
+                block->p_local[k] = share_of_local(lights, irradiance[k]);
+            if (block->choice[k] < (double)block->p_local[k]) {
+                local = (uint16_t)(local | 1u << k);
+                block->pick[k].u = block->choice[k] / (double)block->p_local[k];
+            }
+        }
+    return local;
+}
+
+/* Completes a sample whose direction, or at least source, was drawn. Returns whether it contributes. */
+static bool finish_sample(const Lights *lights, float p_kind, LightSample *out)
+{
+    out->pdf_solid_angle *= p_kind;
+    out->light_group = source_group(lights, out->source);
+    out->visibility = source_visibility(lights, out->source);
+    return out->pdf_solid_angle > 0.0f;
+}
+
+uint16_t lights_sample_points(const Lights *lights, const LightQuery *queries, uint16_t live,
+                              LightSample *out_samples)
+{
+    ChoiceBlock block;
+    TriangleBlock triangles;
+    uint16_t drawn = 0, local, found = 0;
+    triangles.lanes = 0;
+    if (lights->count == 0 || live == 0)
+        return 0;
+    local = choose_kinds(lights, queries, live, &block);
+    if (local)
+        found =
+            light_tree_sample_points(lights->tree, block.position, block.normal, local, block.pick);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        LightSample *out = &out_samples[k];
+        bool is_local = local >> k & 1;
+        float p = is_local ? block.p_local[k] : 1.0f - block.p_local[k];
+        if (!(live >> k & 1) || (is_local && !(found >> k & 1)))
+            continue;
+        *out = (LightSample){.value = LIGHT_VALUE_KNOWN};
+        bool contributes =
+            is_local ? sample_local(lights, &queries[k], k, &block.pick[k], &triangles, out)
+                     : sample_infinite(lights,
+                                       (block.choice[k] - (double)block.p_local[k]) /
+                                           (1.0 - (double)block.p_local[k]),
+                                       queries[k].u.y, out);
+        if (contributes && finish_sample(lights, p, out))
+            drawn = (uint16_t)(drawn | 1u << k);
+    }
+    return (drawn & (uint16_t)~triangles.lanes) |
+           (drawn & sample_triangles(&triangles, out_samples));
+}
+
 bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample)
 {
-    *out_sample = (LightSample){.value = LIGHT_VALUE_KNOWN};
-    ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
-    if (lights->count == 0)
-        return false;
-    double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
-    float p_local = local_probability(lights, position, normal);
-    bool is_local = choice < (double)p_local;
-    bool contributes =
-        is_local ? sample_local(lights, position, normal, time, choice / (double)p_local, u.y,
-                                out_sample)
-                 : sample_infinite(lights, (choice - (double)p_local) / (1.0 - (double)p_local),
-                                   u.y, out_sample);
-    out_sample->pdf_solid_angle *= is_local ? p_local : 1.0f - p_local;
-    if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
-        return false;
-    out_sample->light_group = source_group(lights, out_sample->source);
-    out_sample->visibility = source_visibility(lights, out_sample->source);
-    return true;
+    return lights_sample_points(lights, &(LightQuery){position, normal, time, u}, 1, out_sample) !=
+           0;
 }
 
 /* --- lights that are met -------------------------------------------------------------------- */

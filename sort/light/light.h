@@ -55,21 +55,33 @@ typedef struct LightSample {
     float3 wi;             /* unit, from the reference point to the light */
     float distance_m;      /* INFINITY for distant lights and the environment */
     float pdf_solid_angle; /* > 0 */
-    SurfacePoint end;      /* the point of the light; LIGHT_VALUE_KNOWN at a finite distance */
+    SurfacePoint end;      /* the point of the light at a finite distance, but not of curves */
     bool is_delta;         /* rays cannot meet it: no MIS */
     LightValue value;
     Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
     uint32_t instance, triangle; /* LIGHT_VALUE_MESH; or a segment of curves */
-    float b1, b2;    /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
-    float2 map_uv;   /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
-    uint32_t source; /* for statistics */
+    float b1, b2;       /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
+    bool is_backfacing; /* LIGHT_VALUE_MESH: the back of the triangle is seen */
+    float2 map_uv;      /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
+    uint32_t source;    /* for statistics */
     uint32_t light_group;                   /* of the scene; 0: none */
     const SceneLightVisibility *visibility; /* borrowed: scene */
 } LightSample;
 
-/* Picks a source with u.x, and a point or direction on it with u.y and what the choice leaves of u.x; u in [0,1)^2.
- * `normal`: of the surface at `position`, or zero; a hint. `time`: of the shutter, in [0, 1]. False: this sample contributes nothing (black, facing
- * away, or nothing shines); it still counts as a sample. */
+/* A point that light comes to. */
+typedef struct LightQuery {
+    float3 position;
+    float3 normal; /* of the surface there, or zero: a hint */
+    float time;    /* of the shutter, in [0, 1] */
+    float2 u;      /* random, in [0, 1)^2 */
+} LightQuery;
+
+/* Picks a source for each point of `live` with u.x, and a point or direction on it with u.y and what the choice leaves of
+ * u.x. Returns the points whose samples contribute something; others are black, face away, or nothing shines, and still
+ * count as samples. queries, out_samples: by lane. A sample does not depend on the others. */
+uint16_t lights_sample_points(const Lights *lights, const LightQuery *queries, uint16_t live,
+                              LightSample *out_samples);
+/* Samples one light for one point. */
 bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample);
 

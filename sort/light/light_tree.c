@@ -2,11 +2,14 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "sort/light/light_tree_rows.h"
 #include "ssl/rt/rt.h"
+#include <string.h>
 
 enum {
     BUCKETS = 12,
     BALANCED_DEPTH = 32, /* from here on the leaves are halved, so that no path is longer than 64 */
+    NODES_TO_LEAF_MAX = 1 + 2 * 64,
     LEAF_BIT = 1u << 31
 };
 
@@ -87,56 +90,6 @@ static LightBounds unite(const LightBounds *a, const LightBounds *b)
                      .is_two_sided = a->is_two_sided || b->is_two_sided};
     unite_cones(a, b, &u.axis, &u.cos_o);
     return u;
-}
-
-/* cos(max(0, a - b)) for angles in [0, pi]. */
-static float cos_difference(float sin_a, float cos_a, float sin_b, float cos_b)
-{
-    return cos_a > cos_b ? 1.0f : cos_a * cos_b + sin_a * sin_b;
-}
-
-static float sin_difference(float sin_a, float cos_a, float sin_b, float cos_b)
-{
-    return cos_a > cos_b ? 0.0f : sin_a * cos_b - cos_a * sin_b;
-}
-
-/* A point near a node's middle, or inside it, is as if it stood this part of the bounding sphere's radius away, squared. The
- * nearest lights bring most, so nodes that hold the point must be worth much more than others: with the whole radius, two
- * thousand small lamps make five times the variance. Below this part it hardly changes. */
-static const float NEAR_RADII2 = 0.125f;
-
-/* Returns a bound of the light of a node at a point, up to a common factor: power over squared distance, times the cosines
- * at both ends for the most favourable point and direction in the bounds. */
-static float importance(const Node *n, float3 position, float3 normal)
-{
-    float3 to_point = f3_sub(position, n->centre);
-    float distance2 = f3_length2(to_point);
-    /* The half angle of the cone from the point around the bounding sphere. */
-    bool is_inside = distance2 <= n->radius2;
-    float value = n->power / maxf(maxf(distance2, NEAR_RADII2 * n->radius2), 1e-20f);
-    if (is_inside)
-        return minf(value, 1e30f);
-    float sin2_b = n->radius2 / distance2;
-    float cos_b = sqrtf(maxf(1.0f - sin2_b, 0.0f)), sin_b = sqrtf(sin2_b);
-    float3 wi = f3_scale(to_point, 1.0f / sqrtf(distance2));
-    if (n->cos_o > -1.0f) {
-        float cos_w = f3_dot(n->axis, wi);
-        if (n->is_two_sided)
-            cos_w = fabsf(cos_w);
-        float sin_w = safe_sin(cos_w);
-        float cos_x = cos_difference(sin_w, cos_w, n->sin_o, n->cos_o);
-        float sin_x = sin_difference(sin_w, cos_w, n->sin_o, n->cos_o);
-        float cos_leaving = cos_difference(sin_x, cos_x, sin_b, cos_b);
-        if (cos_leaving < n->cos_e - 1e-5f)
-            return 0.0f;
-        value *= maxf(cos_leaving, 1e-4f);
-    }
-    if (f3_length2(normal) > 0.0f) {
-        float cos_i = fabsf(f3_dot(wi, normal));
-        /* The shading normal is a hint: materials bend it. */
-        value *= maxf(cos_difference(safe_sin(cos_i), cos_i, sin_b, cos_b), 0.01f);
-    }
-    return minf(value, 1e30f);
 }
 
 /* --- building --------------------------------------------------------------------------------------- */
@@ -335,69 +288,198 @@ size_t light_tree_size_bytes(const LightTree *tree)
 
 /* --- choosing --------------------------------------------------------------------------------------- */
 
+static void set3(WideRow rows[3], uint32_t lane, float3 v)
+{
+    rows[0][lane] = v.x, rows[1][lane] = v.y, rows[2][lane] = v.z;
+}
+
+static void gather(const Node *n, uint32_t lane, LightTreeRows *rows)
+{
+    set3(rows->centre, lane, n->centre);
+    rows->radius2[lane] = n->radius2;
+    set3(rows->axis, lane, n->axis);
+    rows->cos_o[lane] = n->cos_o, rows->sin_o[lane] = n->sin_o, rows->cos_e[lane] = n->cos_e;
+    rows->power[lane] = n->power;
+    rows->is_two_sided[lane] = n->is_two_sided;
+}
+
+static void set_point(float3 position, float3 normal, uint32_t lane, LightTreeRows *rows)
+{
+    set3(rows->position, lane, position);
+    set3(rows->N, lane, normal);
+}
+
+/* Sets the importance of a node for the point of each lane. */
+static void weigh(const LightTree *tree, const uint32_t nodes[SSL_BLOCK], uint16_t live,
+                  LightTreeRows *rows, WideRow out_importance)
+{
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1)
+            gather(&tree->nodes[nodes[k]], k, rows);
+    light_tree_node_run(rows, live);
+    memcpy(out_importance, rows->importance, sizeof(WideRow));
+}
+
 /* What a choice leaves of a number in [0, 1), which rounding does not make 1. */
 static double left_of(double u)
 {
     return u < 1.0 - 0x1p-53 ? u : 1.0 - 0x1p-53;
 }
 
-/* The probability of the first child; below 0: neither lights the point. */
-static float first_probability(const LightTree *tree, uint32_t index, float3 position,
-                               float3 normal)
+/* The probability of the first child by the importances of both; below 0: neither lights the point. */
+static float first_probability(float first, float second)
 {
-    float first = importance(&tree->nodes[index + 1], position, normal);
-    float second = importance(&tree->nodes[tree->nodes[index].next], position, normal);
     float sum = first + second;
     return sum > 0.0f ? first / sum : -1.0f;
 }
 
-bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
-                       uint32_t *out_leaf, float *out_probability, double *out_u_left)
+static bool is_leaf(const Node *node)
 {
-    uint32_t index = 0;
-    float probability = 1.0f;
-    if (tree->leaf_count > 1 && importance(&tree->nodes[0], position, normal) <= 0.0f)
+    return node->next & LEAF_BIT;
+}
+
+/* Takes a point one step down, if something below lights it. */
+static bool descend(const LightTree *tree, float p, uint32_t *node, LightPick *pick)
+{
+    if (p < 0.0f)
         return false;
-    while (!(tree->nodes[index].next & LEAF_BIT)) {
-        float p = first_probability(tree, index, position, normal);
-        if (p < 0.0f)
-            return false;
-        if (u < (double)p) {
-            u = left_of(u / (double)p);
-            probability *= p;
-            index += 1;
-        } else {
-            u = left_of((u - (double)p) / (1.0 - (double)p));
-            probability *= 1.0f - p;
-            index = tree->nodes[index].next;
+    if (pick->u < (double)p) {
+        pick->u = left_of(pick->u / (double)p);
+        pick->probability *= p;
+        *node += 1;
+    } else {
+        pick->u = left_of((pick->u - (double)p) / (1.0 - (double)p));
+        pick->probability *= 1.0f - p;
+        *node = tree->nodes[*node].next;
+    }
+    return true;
+}
+
+/* Takes the points of `open` down to leaves. Returns those that found one. */
+static uint16_t descend_all(const LightTree *tree, uint16_t open, LightTreeRows *rows,
+                            LightPick *picks)
+{
+    alignas(64) WideRow first, second;
+    uint32_t node[SSL_BLOCK] = {0}, child[SSL_BLOCK];
+    uint16_t found = 0;
+    while (open) {
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            child[k] = node[k] + 1;
+        weigh(tree, child, open, rows, first);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            if (open >> k & 1)
+                child[k] = tree->nodes[node[k]].next;
+        weigh(tree, child, open, rows, second);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            uint16_t lane = (uint16_t)(open & 1u << k);
+            if (!lane)
+                continue;
+            bool goes_on =
+                descend(tree, first_probability(first[k], second[k]), &node[k], &picks[k]);
+            if (goes_on && !is_leaf(&tree->nodes[node[k]]))
+                continue;
+            open = (uint16_t)(open & ~lane);
+            picks[k].leaf = tree->nodes[node[k]].next & ~(uint32_t)LEAF_BIT;
+            if (goes_on && picks[k].probability > 0.0f)
+                found |= lane;
         }
     }
-    *out_leaf = tree->nodes[index].next & ~(uint32_t)LEAF_BIT;
-    *out_probability = probability;
-    *out_u_left = u;
-    return probability > 0.0f;
+    return found;
+}
+
+uint16_t light_tree_sample_points(const LightTree *tree, const float3 *positions,
+                                  const float3 *normals, uint16_t live, LightPick *picks)
+{
+    alignas(64) WideRow root;
+    LightTreeRows rows;
+    uint16_t lit = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1) {
+            ASSERT(picks[k].u >= 0.0 && picks[k].u < 1.0);
+            set_point(positions[k], normals[k], k, &rows);
+            picks[k].leaf = 0, picks[k].probability = 1.0f;
+        }
+    if (tree->leaf_count == 1)
+        return live;
+    weigh(tree, (const uint32_t[SSL_BLOCK]){0}, live, &rows, root);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1 && root[k] > 0.0f)
+            lit = (uint16_t)(lit | 1u << k);
+    return descend_all(tree, lit, &rows, picks);
+}
+
+bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
+                       LightPick *out_pick)
+{
+    out_pick->u = u;
+    return light_tree_sample_points(tree, &position, &normal, 1, out_pick) != 0;
+}
+
+/* The nodes on the way to a leaf whose importances decide about it: the root, and both children of each inner one. */
+static uint32_t nodes_to_leaf(const LightTree *tree, uint32_t leaf, uint32_t out_nodes[])
+{
+    uint64_t trail = tree->trails[leaf];
+    uint32_t count = 0, index = 0;
+    out_nodes[count++] = 0;
+    for (; !is_leaf(&tree->nodes[index]); trail >>= 1) {
+        ASSERT(count + 2 <= NODES_TO_LEAF_MAX);
+        out_nodes[count++] = index + 1;
+        out_nodes[count++] = tree->nodes[index].next;
+        index = trail & 1 ? tree->nodes[index].next : index + 1;
+    }
+    return count;
 }
 
 float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf)
 {
     CHECK(leaf < tree->leaf_count);
-    uint64_t trail = tree->trails[leaf];
-    uint32_t index = 0;
-    float probability = 1.0f;
-    if (tree->leaf_count > 1 && importance(&tree->nodes[0], position, normal) <= 0.0f)
+    uint32_t nodes[NODES_TO_LEAF_MAX + SSL_BLOCK];
+    alignas(64) float weights[NODES_TO_LEAF_MAX + SSL_BLOCK];
+    LightTreeRows rows;
+    if (tree->leaf_count == 1)
+        return 1.0f;
+    uint32_t count = nodes_to_leaf(tree, leaf, nodes);
+    for (uint32_t k = 0; k < SSL_BLOCK && k < count; ++k)
+        set_point(position, normal, k, &rows);
+    uint32_t done = 0;
+    do {
+        uint32_t n = count - done < SSL_BLOCK ? count - done : SSL_BLOCK;
+        weigh(tree, nodes + done, (uint16_t)((1u << n) - 1u), &rows, weights + done);
+        done += n;
+    } while (done < count);
+    if (weights[0] <= 0.0f)
         return 0.0f;
-    for (; !(tree->nodes[index].next & LEAF_BIT); trail >>= 1) {
-        float p = first_probability(tree, index, position, normal);
+    float probability = 1.0f;
+    uint64_t trail = tree->trails[leaf];
+    for (uint32_t at = 1; at < count; at += 2, trail >>= 1) {
+        float p = first_probability(weights[at], weights[at + 1]);
         if (p < 0.0f)
             return 0.0f;
         probability *= trail & 1 ? 1.0f - p : p;
-        index = trail & 1 ? tree->nodes[index].next : index + 1;
     }
     return probability;
 }
 
+/* The bound is that of a lamp that shines to one side by Lambert's law, whose power is pi area radiance. */
+#define IRRADIANCE_OF_IMPORTANCE (1.0f / 3.14159265f)
+
+void light_tree_irradiance_points(const LightTree *tree, const float3 *positions,
+                                  const float3 *normals, uint16_t live, float *out_irradiance)
+{
+    alignas(64) WideRow root;
+    LightTreeRows rows;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1)
+            set_point(positions[k], normals[k], k, &rows);
+    weigh(tree, (const uint32_t[SSL_BLOCK]){0}, live, &rows, root);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1)
+            out_irradiance[k] = root[k] * IRRADIANCE_OF_IMPORTANCE;
+}
+
 float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal)
 {
-    /* The bound is that of a lamp that shines to one side by Lambert's law, whose power is pi area radiance. */
-    return importance(&tree->nodes[0], position, normal) * (1.0f / 3.14159265f);
+    float irradiance;
+    light_tree_irradiance_points(tree, &position, &normal, 1, &irradiance);
+    return irradiance;
 }

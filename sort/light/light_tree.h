@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "sort/wide/wide.h"
 
 /* Where something shines from, where to, and how much: a box, and directions within theta_o of the axis from which
  * light leaves within theta_e more. Both cosines; theta_o in [0, pi], theta_e in [0, pi/2]. */
@@ -28,15 +29,27 @@ Status light_tree_create(const LightBounds *leaves, uint32_t count, LightTree **
 void light_tree_destroy(LightTree *tree); /* NULL is fine */
 size_t light_tree_size_bytes(const LightTree *tree);
 
-/* Picks a leaf for the point with u in [0, 1). `normal`: of the surface there, to either side, or zero.
- * *out_probability: of that leaf, above 0. *out_u_left: what is left of u, again uniform in [0, 1). False: nothing was
- * found that lights the point. */
+/* A leaf that is picked for a point. */
+typedef struct LightPick {
+    double u;      /* in: a number in [0, 1); out: what is left of it, again uniform in [0, 1) */
+    uint32_t leaf; /* out */
+    float probability; /* out: of this leaf, above 0 */
+} LightPick;
+
+/* Picks a leaf for each point of `live`. positions, normals, picks: by lane; a normal is that of the surface there, to either
+ * side, or zero. Returns the points for which something was found that lights them. A pick does not depend on the others. */
+uint16_t light_tree_sample_points(const LightTree *tree, const float3 *positions,
+                                  const float3 *normals, uint16_t live, LightPick *picks);
+/* Picks a leaf for one point. */
 bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
-                       uint32_t *out_leaf, float *out_probability, double *out_u_left);
+                       LightPick *out_pick);
 /* That with which light_tree_sample picks `leaf` there; 0: never. */
 float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf);
 
-/* An estimate of the irradiance by all leaves there, without shadows, as luminance; 0: none lights the point. */
+/* Estimates the irradiance by all leaves at each point of `live`, without shadows, as luminance; 0: none lights the point. */
+void light_tree_irradiance_points(const LightTree *tree, const float3 *positions,
+                                  const float3 *normals, uint16_t live, float *out_irradiance);
+/* Estimates it at one point. */
 float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal);
 
 #endif

@@ -9,6 +9,8 @@
  *   x  = rev(hash(i'))              the first Sobol dimension is rev itself
  *   y  = rev(hash(pascal(i')))      the second is rev after Pascal's triangle mod 2
  *
+ * which sampler.ssl computes for many points at once.
+ *
  * Shuffling keeps aligned runs of 2^k indices together, so each such run is a scrambled (0,k,2)-net.
  *
  * Blue noise [Ahmed2020] is in the key alone. Pixels share one stream, and the index is the pixel's place in a
@@ -19,46 +21,8 @@
 #include "sort/sampling/sampler.h"
 
 #include "base/check.h"
+#include "sort/sampling/sampler_rows.h"
 #include <string.h>
-
-static inline uint32_t reverse_bits(uint32_t x)
-{
-    x = __builtin_bswap32(x);
-    x = (x & 0x0f0f0f0fu) << 4 | (x >> 4 & 0x0f0f0f0fu);
-    x = (x & 0x33333333u) << 2 | (x >> 2 & 0x33333333u);
-    return (x & 0x55555555u) << 1 | (x >> 1 & 0x55555555u);
-}
-
-/* Reverses the bits of both numbers at once: x comes into the low half of the result, y into the high one. */
-static inline uint64_t reverse_pair(uint32_t x, uint32_t y)
-{
-    uint64_t v = __builtin_bswap64((uint64_t)x << 32 | y);
-    v = (v & 0x0f0f0f0f0f0f0f0fu) << 4 | (v >> 4 & 0x0f0f0f0f0f0f0f0fu);
-    v = (v & 0x3333333333333333u) << 2 | (v >> 2 & 0x3333333333333333u);
-    return (v & 0x5555555555555555u) << 1 | (v >> 1 & 0x5555555555555555u);
-}
-
-/* Bit i of the result is bit i of x, flipped by a hash of the bits below it. */
-static inline uint32_t scramble_reversed(uint32_t x, uint32_t seed)
-{
-    x ^= x * 0x3d20adeau;
-    x += seed;
-    x *= seed >> 16 | 1u;
-    x ^= x * 0x05526c56u;
-    x ^= x * 0x53a22864u;
-    return x;
-}
-
-/* Multiplies by the matrix of binomials (k over j) mod 2, which is 1 where the bits of j are a subset of
- * those of k [Lucas1878]: a sum over supersets, in five butterfly steps. */
-static inline uint32_t pascal_mod2(uint32_t x)
-{
-    x ^= x >> 1 & 0x55555555u;
-    x ^= x >> 2 & 0x33333333u;
-    x ^= x >> 4 & 0x0f0f0f0fu;
-    x ^= x >> 8 & 0x00ff00ffu;
-    return x ^ (x >> 16 & 0x0000ffffu);
-}
 
 static inline uint64_t dimension_hash(SampleKey key, uint32_t dimension)
 {
@@ -69,23 +33,6 @@ static inline uint64_t dimension_hash(SampleKey key, uint32_t dimension)
 static inline float to_unit(uint32_t x)
 {
     return (float)(x >> 8) * 0x1p-24f;
-}
-
-static float sobol_1d(SampleKey key, uint32_t dimension)
-{
-    uint64_t h = dimension_hash(key, dimension);
-    uint32_t i = reverse_bits(scramble_reversed(reverse_bits(key.index), (uint32_t)h));
-    return to_unit(reverse_bits(scramble_reversed(i, (uint32_t)(h >> 32))));
-}
-
-static float2 sobol_2d(SampleKey key, uint32_t dimension)
-{
-    uint64_t h = dimension_hash(key, dimension);
-    uint32_t i = reverse_bits(scramble_reversed(reverse_bits(key.index), (uint32_t)h));
-    uint32_t x = scramble_reversed(i, (uint32_t)(h >> 32));
-    uint32_t y = scramble_reversed(pascal_mod2(i), (uint32_t)(h * 0xd6e8feb86659fd93u >> 32));
-    uint64_t pair = reverse_pair(x, y);
-    return f2(to_unit((uint32_t)pair), to_unit((uint32_t)(pair >> 32)));
 }
 
 static uint64_t independent_bits(SampleKey key, uint32_t dimension)
@@ -129,19 +76,65 @@ SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, 
     return key;
 }
 
+static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, SamplerRows *rows)
+{
+    uint64_t h = dimension_hash(*key, dimension);
+    rows->index[lane] = (int32_t)key->index;
+    rows->order_seed[lane] = (int32_t)(uint32_t)h;
+    rows->x_seed[lane] = (int32_t)(h >> 32);
+    rows->y_seed[lane] = (int32_t)(h * 0xd6e8feb86659fd93u >> 32);
+}
+
+void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
+                       uint16_t live, WideRow out_u)
+{
+    SamplerRows rows;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1) {
+            if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT))
+                gather(keys[k], dimensions[k], k, &rows);
+            else
+                out_u[k] = to_unit((uint32_t)(independent_bits(*keys[k], dimensions[k]) >> 32));
+        }
+    if (s->kind == SAMPLER_INDEPENDENT || live == 0)
+        return;
+    sampler_one_run(&rows, live);
+    memcpy(out_u, rows.x, sizeof rows.x);
+}
+
+void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
+                       uint16_t live, WideRow out_u[2])
+{
+    SamplerRows rows;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        if (live >> k & 1) {
+            if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT)) {
+                gather(keys[k], dimensions[k], k, &rows);
+                continue;
+            }
+            uint64_t bits = independent_bits(*keys[k], dimensions[k]);
+            out_u[0][k] = to_unit((uint32_t)(bits >> 32));
+            out_u[1][k] = to_unit((uint32_t)bits);
+        }
+    if (s->kind == SAMPLER_INDEPENDENT || live == 0)
+        return;
+    sampler_pair_run(&rows, live);
+    memcpy(out_u[0], rows.x, sizeof rows.x);
+    memcpy(out_u[1], rows.y, sizeof rows.y);
+}
+
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension)
 {
-    if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT))
-        return sobol_1d(key, dimension);
-    return to_unit((uint32_t)(independent_bits(key, dimension) >> 32));
+    WideRow u;
+    sampler_1d_points(s, &(const SampleKey *){&key}, &dimension, 1, u);
+    return u[0];
 }
 
 float2 sampler_2d(const Sampler *s, SampleKey key, uint32_t dimension)
 {
-    if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT))
-        return sobol_2d(key, dimension);
-    uint64_t bits = independent_bits(key, dimension);
-    return f2(to_unit((uint32_t)(bits >> 32)), to_unit((uint32_t)bits));
+    WideRow u[2];
+    sampler_2d_points(s, &(const SampleKey *){&key}, &dimension, 1, u);
+    return f2(u[0][0], u[1][0]);
 }
 
 static const char *const sampler_names[SAMPLER_KIND_COUNT] = {"sobol", "independent", "blue-noise"};

@@ -10,12 +10,13 @@
  *              too much of its neighbours get too little, and the error is high-frequency grain. It is so once
  *              all samples of a pixel are taken, best with a power of two of them; before, it is sobol.
  *
- * Any thread. */
+ * Any thread that flushes subnormal numbers (base/thread.h). */
 #ifndef SORT_SAMPLING_SAMPLER_H
 #define SORT_SAMPLING_SAMPLER_H
 
 #include "base/vec.h"
 #include "sort/sampling/sample_key.h"
+#include "sort/wide/wide.h"
 
 typedef enum SamplerKind {
     SAMPLER_SOBOL = 0,
@@ -34,7 +35,13 @@ typedef struct Sampler {
 SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, uint32_t seed,
                       uint32_t samples);
 
-/* Numbers lie on the lattice k / 2^24, 0 <= k < 2^24. */
+/* Numbers for the lanes of `live`, of which lane k asks for keys[k] and dimensions[k]. They lie on the lattice k / 2^24,
+ * 0 <= k < 2^24. */
+void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
+                       uint16_t live, WideRow out_u);
+void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
+                       uint16_t live, WideRow out_u[2]);
+/* One number, one pair. */
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension);
 float2 sampler_2d(const Sampler *s, SampleKey key, uint32_t dimension);
 

@@ -22,7 +22,8 @@ CALLS = [
      "memory comes from base/alloc.h",
      ("base/alloc.c", "plugins/oiio/", "plugins/assimp/", "tests/")),
     (r"printf|vprintf|puts|putchar|perror", "a library does not print",
-     ("tools/", "tests/", "docs/examples/", "sort/bsdf/albedo_generate.c", "sort/bsdf/closure_compile.c")),  # programs
+     ("tools/", "tests/", "docs/examples/", "sort/bsdf/albedo_generate.c", "sort/bsdf/closure_compile.c",
+      "sort/wide/wide_compile.c")),  # programs
     (r"exit|_Exit|quick_exit", "a library does not end the process", ("tools/", "tests/")),
     (r"_exit", "a library does not end the process", ("base/process.c", "tests/")),
     (r"abort", "see base/check.h", ("base/check.c", "tests/")),
@@ -43,7 +44,7 @@ PIXEL_EXCEPTIONS = ("sort/bsdf/albedo_", "textures/filter/tex_explain.c", "textu
 WORDS = [
     (r"stdout|stderr", "a library does not print",
      ("base/check.c", "tools/", "tests/", "docs/examples/", "sort/import/scene_import.c",
-      "sort/bsdf/closure_compile.c", "sort/bsdf/albedo_generate.c")),  # a child's main, and programs of the build
+      "sort/bsdf/closure_compile.c", "sort/bsdf/albedo_generate.c", "sort/wide/wide_compile.c")),  # a child's main, and programs of the build
     (r"_Thread_local|thread_local|__thread", "data of a thread is a parameter", ()),
 ]
 

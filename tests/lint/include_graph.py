@@ -23,6 +23,7 @@ LAYERS = [
     ("ssl/", 1),
     ("textures/", 1),
     ("plugins/plugin_host", 2),
+    ("sort/wide/", 2.5),
     ("sort/sampling/", 3),
     ("sort/bsdf/", 4),
     ("sort/film/", 4),
@@ -171,6 +172,8 @@ def resolve(path, name, files):
     """The repository's file that "name" means; None when there is none of that name."""
     if name in files:
         return name
+    if name.endswith("_rows.h") and name.removesuffix("_rows.h") + ".ssl" in files:  # made by cmake/wide.cmake
+        return name.removesuffix("_rows.h") + ".ssl"
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
     return beside if path.startswith("tests/") and beside in files else None
 
@@ -284,5 +287,5 @@ BROKEN = [
 ]
 
 if __name__ == "__main__":
-    sys.exit(source_tree.main(check, lambda: source_tree.read_tree((".c", ".h", ".cpp", ".inc", ".inl")),
+    sys.exit(source_tree.main(check, lambda: source_tree.read_tree((".c", ".h", ".cpp", ".inc", ".inl", ".ssl")),
                               CLEAN, BROKEN))

@@ -76,17 +76,14 @@ static void test_tree_draws_what_it_states(void **state)
         assert_true(sum > 0.5 && sum < 1.0 + 1e-5);
         uint32_t none = 0;
         for (uint32_t s = 0; s < SAMPLES; ++s) {
-            uint32_t leaf;
-            float probability;
-            double left;
-            if (!light_tree_sample(tree, at, normal, (s + 0.5) / SAMPLES, &leaf, &probability,
-                                   &left)) {
+            LightPick pick;
+            if (!light_tree_sample(tree, at, normal, (s + 0.5) / SAMPLES, &pick)) {
                 ++none;
                 continue;
             }
-            assert_true(probability == light_tree_probability(tree, at, normal, leaf));
-            assert_true(left >= 0.0 && left < 1.0);
-            ++observed[leaf];
+            assert_true(pick.probability == light_tree_probability(tree, at, normal, pick.leaf));
+            assert_true(pick.u >= 0.0 && pick.u < 1.0);
+            ++observed[pick.leaf];
         }
         assert_true(fabs((double)none - (1.0 - sum) * SAMPLES) <= 2.0 * COUNT);
         /* Evenly spaced numbers: closer than chance. */
@@ -186,12 +183,10 @@ static void test_tree_makes_less_noise(void **state)
         uniform2 += COUNT * e * e;
     }
     for (uint32_t s = 0; s < SAMPLES; ++s) {
-        uint32_t leaf;
-        float p;
-        double left;
-        assert_true(light_tree_sample(tree, at, normal, (double)unit(&seed), &leaf, &p, &left));
-        float3 d = f3_sub(leaves[leaf].lower, at);
-        double e = (double)(d.y / (f3_length2(d) * f3_length(d))) / (double)p;
+        LightPick pick;
+        assert_true(light_tree_sample(tree, at, normal, (double)unit(&seed), &pick));
+        float3 d = f3_sub(leaves[pick.leaf].lower, at);
+        double e = (double)(d.y / (f3_length2(d) * f3_length(d))) / (double)pick.probability;
         sum += e;
         sum2 += e * e;
     }

@@ -1,5 +1,8 @@
 /* Hit derivatives: closed forms on a plane (scene S of the texture tests), a mirror, a slab of glass, and
  * central differences on random triangles with vertex normals and tangents. */
+#include "base/hash.h"
+#include "base/thread.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -360,6 +363,57 @@ static void test_hit_degenerate_triangle_has_zero_derivatives(void **state)
 }
 
 /* T22: after Lambert at normal incidence the full spread is 2 rad a pixel times our share of it. */
+static float unit(uint64_t *seed)
+{
+    return (float)(hash_mix64((*seed)++) >> 40) * 0x1p-24f;
+}
+
+/* The normal of the edges that the corners have after rounding, in more digits. */
+static void expected_normal(const float *corners, long double out_n[3])
+{
+    long double a[3], b[3], length = 0.0L;
+    for (int c = 0; c < 3; ++c) {
+        a[c] = (long double)(corners[3 + c] - corners[c]);
+        b[c] = (long double)(corners[6 + c] - corners[c]);
+    }
+    for (int c = 0; c < 3; ++c) {
+        int d = (c + 1) % 3, e = (c + 2) % 3;
+        out_n[c] = a[d] * b[e] - a[e] * b[d];
+        length += out_n[c] * out_n[c];
+    }
+    for (int c = 0; c < 3; ++c)
+        out_n[c] /= sqrtl(length);
+}
+
+/* Triangles of all sizes, and so narrow that single products of their edges lose all digits of the normal. */
+static void test_hit_normal_of_narrow_triangles(void **state)
+{
+    (void)state;
+    static const uint32_t indices[] = {0, 1, 2};
+    uint64_t seed = 5;
+    for (int size = -30; size <= 30; size += 3)
+        for (int width = 0; width < 20; width += 2) {
+            float corners[9];
+            double apart = ldexp(1.0, -width) * pow(10.0, (double)size / 2.0);
+            for (int c = 0; c < 3; ++c) {
+                double at = pow(10.0, (double)size / 2.0) * (double)unit(&seed);
+                corners[c] = 0.0f;
+                corners[3 + c] = (float)at;
+                corners[6 + c] = (float)(at + apart * (double)unit(&seed));
+            }
+            OneMesh o;
+            SurfaceHit hit;
+            long double n[3];
+            Ray ray = {.direction = {0, 0, -1}, .t_max = INFINITY};
+            one_mesh(&o, corners, NULL, NULL, 3, indices, 1, mat4_identity());
+            hit_surface(&o.scene, &(HitQuery){.b1 = 0.3f, .b2 = 0.3f, .t = 1.0f}, &ray, NULL, &hit);
+            expected_normal(corners, n);
+            assert_close((double)hit.Ng_front.x, (double)n[0], 0, 1e-6);
+            assert_close((double)hit.Ng_front.y, (double)n[1], 0, 1e-6);
+            assert_close((double)hit.Ng_front.z, (double)n[2], 0, 1e-6);
+        }
+}
+
 static void test_footprint_spread_after_lambert(void **state)
 {
     (void)state;
@@ -444,6 +498,7 @@ static void test_hit_parts_do_not_depend_on_each_other(void **state)
 
 int main(void)
 {
+    thread_flush_denormals();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hit_footprint_on_a_plane_is_exact),
         cmocka_unit_test(test_hit_derivative_is_not_a_pixel_difference),
@@ -454,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_hit_tangent_frame_follows_uv),
         cmocka_unit_test(test_hit_tangent_frame_follows_the_mesh),
         cmocka_unit_test(test_hit_degenerate_triangle_has_zero_derivatives),
+        cmocka_unit_test(test_hit_normal_of_narrow_triangles),
         cmocka_unit_test(test_footprint_spread_after_lambert),
         cmocka_unit_test(test_hit_parts_do_not_depend_on_each_other),
     };

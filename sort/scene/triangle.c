@@ -1,0 +1,21 @@
+#include "sort/scene/triangle.h"
+
+#include "base/check.h"
+
+void triangle_gather(const SceneInstance *instance, const SceneMesh *mesh, uint32_t triangle,
+                     float time, uint32_t lane, TriangleRows *rows)
+{
+    const float(*m)[4] = instance->object_to_world.m, (*w)[4] = instance->world_to_object.m;
+    float3 p[3];
+    ASSERT(!mesh->curves && triangle < mesh->triangle_count && lane < SSL_BLOCK);
+    scene_mesh_positions_at(mesh, mesh->indices + (size_t)3 * triangle, time, p);
+    triangle_set3(rows->p0, lane, p[0]);
+    triangle_set3(rows->p1, lane, p[1]);
+    triangle_set3(rows->p2, lane, p[2]);
+    for (uint32_t c = 0; c < 3; ++c) {
+        rows->mx[c][lane] = m[0][c], rows->my[c][lane] = m[1][c], rows->mz[c][lane] = m[2][c];
+        rows->mo[c][lane] = m[c][3];
+        rows->wx[c][lane] = w[0][c], rows->wy[c][lane] = w[1][c], rows->wz[c][lane] = w[2][c];
+    }
+    rows->is_mirrored[lane] = instance->is_mirrored;
+}

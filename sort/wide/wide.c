@@ -1,0 +1,36 @@
+#include "sort/wide/wide.h"
+
+#include "base/check.h"
+
+const char *const wide_classes[WIDE_CLASSES] = {"x86-64", "x86-64-v3", "x86-64-v4"};
+
+uint32_t wide_class_here(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("x86-64-v4"))
+        return 2;
+    if (__builtin_cpu_supports("x86-64-v3"))
+        return 1;
+#endif
+    return 0;
+}
+
+void wide_run_as(const WideProgram *program, uint32_t cpu_class, void *rows, uint16_t live)
+{
+    const void *in[WIDE_PORTS_MAX];
+    void *out[WIDE_PORTS_MAX];
+    char *base = rows;
+    ASSERT(program->in_count <= WIDE_PORTS_MAX && program->out_count <= WIDE_PORTS_MAX);
+    ASSERT((uintptr_t)rows % 64 == 0 && cpu_class < WIDE_CLASSES);
+    for (uint32_t i = 0; i < program->in_count; ++i)
+        in[i] = base + program->in[i];
+    for (uint32_t i = 0; i < program->out_count; ++i)
+        out[i] = base + program->out[i];
+    SslBatch batch = {.live = &live, .params = in, .result = out, .block_count = 1};
+    program->kernels[cpu_class](&batch);
+}
+
+void wide_run(const WideProgram *program, void *rows, uint16_t live)
+{
+    wide_run_as(program, wide_class_here(), rows, live);
+}

@@ -1,0 +1,44 @@
+/* Programs of SSL that the renderer itself runs on blocks of SSL_BLOCK points: what is computed at a point of a path. C
+ * moves the data of points into rows and out of them.
+ *
+ * sort_wide_programs (cmake/wide.cmake) compiles the shaders of FILE.ssl when SORT is built, for each class of CPUs, and makes
+ * FILE_rows.h, which has
+ *
+ *     typedef struct FileRows { ... } FileRows;            rows for each parameter and output of all shaders, by name
+ *     extern const WideProgram SHADER_program;             for each shader
+ *     void SHADER_run(FileRows *rows, uint16_t live);
+ *
+ * A run computes the points of the lanes in `live`, which may be any; outputs of other lanes keep their values. Bits
+ * depend neither on the class of the CPU nor on the other lanes. Runs write nothing but `rows`: any thread that flushes
+ * subnormal numbers (base/thread.h). */
+#ifndef SORT_WIDE_WIDE_H
+#define SORT_WIDE_WIDE_H
+
+#include "ssl/ssl_kernel.h"
+#include <stdalign.h>
+
+/* One scalar of each point. */
+typedef float WideRow[SSL_BLOCK];
+typedef int32_t WideInts[SSL_BLOCK];
+
+/* The classes of CPUs that programs are compiled for, narrow ones first. */
+enum { WIDE_CLASSES = 3, WIDE_PORTS_MAX = 48 };
+extern const char *const wide_classes[WIDE_CLASSES];
+
+typedef struct WideProgram {
+    SslKernelFn kernels[WIDE_CLASSES];
+    /* For each parameter and each output: the offset of its first row in the struct of rows, in bytes. The last output
+     * is the row of fault words. */
+    const uint32_t *in, *out;
+    uint32_t in_count, out_count;
+} WideProgram;
+
+/* Returns the widest class that this machine runs. */
+uint32_t wide_class_here(void);
+
+/* Runs a program on its struct of rows, 64-byte aligned, by the code for this machine. */
+void wide_run(const WideProgram *program, void *rows, uint16_t live);
+/* Runs the code of a class of CPUs, which this machine must run. */
+void wide_run_as(const WideProgram *program, uint32_t cpu_class, void *rows, uint16_t live);
+
+#endif
