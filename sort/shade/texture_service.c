@@ -15,6 +15,13 @@ void texture_service_begin(SslHost *host, const MaterialProgram *program,
                (size_t)program->info->texture_site_count * SHADE_CHUNK * sizeof *host->draws);
 }
 
+float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone)
+{
+    const uint32_t last = SORT_COUNT_OF(host->depth_scale) - 1;
+    return host->depth_scale[depth < last ? depth : last] *
+           (is_cone ? 1.0f : host->footprint_scale);
+}
+
 /* The dimension of a point's n-th lookup at a call site: beyond those of sample_key.h, and a hash, since
  * there is no bound on how many a shader makes. Samples of one pixel share it, so their numbers are
  * stratified. */

@@ -21,12 +21,8 @@ struct SslHost {
     uint64_t texture_calls;
 };
 
-static inline float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone)
-{
-    const uint32_t last = SORT_COUNT_OF(host->depth_scale) - 1;
-    return host->depth_scale[depth < last ? depth : last] *
-           (is_cone ? 1.0f : host->footprint_scale);
-}
+/* Returns the factor of footprints at a path depth. */
+float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone);
 
 /* Prepares the host for a run of a kernel. `program` and `hits` are borrowed until the next run. */
 void texture_service_begin(SslHost *host, const MaterialProgram *program,

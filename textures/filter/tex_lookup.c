@@ -30,11 +30,11 @@ static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
     lk->caller = caller;
     lk->thread = thread;
     lk->cache = thread->cache;
-    lk->texture = texture_of(thread->cache, r->texture);
     lk->request = r;
     lk->has_asked_ahead = false;
     lk->mip_probes = mip_counters(thread, r->depth);
     lk->probes = lk->tile_requests = lk->tile_hits = 0;
+    lk->texture = texture_of(thread->cache, r->texture);
     if (lk->texture)
         resolve_options(lk->texture, r, &lk->options);
 }
@@ -50,6 +50,17 @@ static void write_lane(const TexRequest *r, uint32_t lane, const Sample *sample,
             out_result[(8 + i) * stride + lane] = -sample->d_dv[i];
         }
     }
+}
+
+/* Writes the missing colour, which has no derivatives. */
+static void write_missing(const TexRequest *r, uint32_t lane, float *out_result)
+{
+    const float *color = missing_color(r);
+    uint32_t stride = r->lane_count;
+    for (uint32_t i = 0; i < 4; ++i)
+        out_result[i * stride + lane] = color[i];
+    for (uint32_t i = 4; r->with_derivs && i < 12; ++i)
+        out_result[i * stride + lane] = 0.0f;
 }
 
 static uint32_t live_lanes(const TexRequest *r)
@@ -89,13 +100,13 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
             bad_lanes += !place->has_place || place->footprint.is_bad;
             ok = place->has_place && lookup_sample_lane(&lk, place, &sample);
         }
-        if (!ok) {
-            sample = (Sample){0};
-            sample.value = f32x4_load(missing_color(r));
+        if (ok) {
+            write_lane(r, lane, &sample, out_result);
+        } else {
+            write_missing(r, lane, out_result);
             missing |= 1u << lane;
             ++missing_lanes;
         }
-        write_lane(r, lane, &sample, out_result);
     }
     if (lk.texture)
         lookup_leave(&lk);

@@ -65,14 +65,13 @@ static void visit_probes(const Visit *v, const LanePlace *place)
     const Footprint *f = &place->footprint;
     uint32_t level = (uint32_t)f->level;
     float fraction = f->level - (float)level, share = 1.0f / (float)f->probe_count;
+    const float shares[2] = {share * (1.0f - fraction), share * fraction};
     for (uint32_t i = 0; i < f->probe_count; ++i) {
         double s, t;
         probe_place(place, i, &s, &t);
-        Tap tap = make_tap(lk, level, s, t);
-        visit_tap(v, &tap, share * (1.0f - fraction));
-        if (fraction > 0.0f) {
-            tap = make_tap(lk, level + 1, s, t);
-            visit_tap(v, &tap, share * fraction);
+        for (uint32_t k = 0; k < (fraction > 0.0f ? 2u : 1u); ++k) {
+            Tap tap = make_tap(lk, level + k, s, t);
+            visit_tap(v, &tap, shares[k]);
         }
     }
 }
