@@ -34,6 +34,10 @@ install(FILES ${CMAKE_BINARY_DIR}/pages/sort_blender.zip DESTINATION share/sort-
 
 include(install_libraries)
 
+# What scripts/package builds: all of the above, and no tests.
+add_custom_target(installed DEPENDS sort-render sslc ssl-test texcache sort_plugin_decoder_oiio sort_plugin_importer_assimp
+    sort_ssl_shared sort_texcache_shared)
+
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME sort-renderer)
 set(CPACK_PACKAGE_VENDOR "The SORT authors")
