@@ -15,7 +15,7 @@ install(DIRECTORY python/sort_package DESTINATION lib/python3/dist-packages
     FILES_MATCHING PATTERN "*.py")
 install(FILES README.md CONTRIBUTING.md CHANGELOG.md DESTINATION share/doc/sort-renderer)
 install(FILES LICENSE DESTINATION share/doc/sort-renderer RENAME copyright)
-install(DIRECTORY docs DESTINATION share/doc/sort-renderer)
+install(DIRECTORY docs DESTINATION share/doc/sort-renderer PATTERN .clang-tidy EXCLUDE)
 
 foreach(program sort-render sslc ssl-test texcache)
     install(CODE "set(PROGRAM \"$<TARGET_FILE:${program}>\")
