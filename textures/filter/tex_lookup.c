@@ -68,6 +68,22 @@ static uint32_t live_lanes(const TexRequest *r)
     return r->lane_count == 32 ? r->lane_mask : r->lane_mask & ((1u << r->lane_count) - 1);
 }
 
+/* Places all live lanes and prefetches their texels. Lanes often have equal footprints, as those of a sky have. */
+static void place_lanes(const Lookup *lk, LanePlace *out_places)
+{
+    const TexRequest *r = lk->request;
+    uint32_t known = TEX_MAX_LANES; /* the last lane with a footprint */
+    for (uint32_t left = live_lanes(r); left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        bool is_alike = known < TEX_MAX_LANES && have_equal_footprints(r, lane, known);
+        place_lane(lk, lane, is_alike ? &out_places[known] : NULL, &out_places[lane]);
+        if (!out_places[lane].has_place)
+            continue;
+        known = lane;
+        lookup_prefetch_lane(lk, &out_places[lane]);
+    }
+}
+
 uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result)
 {
     Lookup lk;
@@ -81,12 +97,8 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         lookup_enter(&lk);
     }
     LanePlace places[TEX_MAX_LANES];
-    for (uint32_t left = lk.texture ? live_lanes(r) : 0; left; left &= left - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(left);
-        place_lane(&lk, lane, &places[lane]);
-        if (places[lane].has_place)
-            lookup_prefetch_lane(&lk, &places[lane]);
-    }
+    if (lk.texture)
+        place_lanes(&lk, places);
     for (uint32_t left = live_lanes(r); left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         lk.lane = lane;

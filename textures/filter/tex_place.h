@@ -11,6 +11,7 @@
 #include "textures/filter/tex_cubic.h"
 #include "textures/filter/tex_wrap.h"
 #include <math.h>
+#include <string.h>
 
 /* Beyond this, the spacing of floats is 2, and a coordinate no longer determines a place inside the texture. */
 #define COORDINATE_MAX 16777216.0f
@@ -55,9 +56,26 @@ typedef struct LanePlace {
     double s, v;
     Footprint footprint;
     bool has_place; /* s and t are finite and within range */
+    Tap taps
+        [2]; /* of the first probe, in its finer and its coarser level, once lookup_prefetch_lane() has run */
 } LanePlace;
 
-static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
+/* Returns whether the derivatives and the blur of two lanes have the same bits. */
+static inline bool have_equal_footprints(const TexRequest *r, uint32_t lane, uint32_t other)
+{
+    uint32_t difference = 0;
+    for (uint32_t i = 2; i < 7; ++i) {
+        uint32_t a, b;
+        memcpy(&a, &r->coord[i * r->lane_count + lane], sizeof a);
+        memcpy(&b, &r->coord[i * r->lane_count + other], sizeof b);
+        difference |= a ^ b;
+    }
+    return difference == 0;
+}
+
+/* alike: the place of a lane with an equal footprint, which is copied; NULL: the footprint is computed. */
+static inline void place_lane(const Lookup *lk, uint32_t lane, const LanePlace *alike,
+                              LanePlace *out)
 {
     const TexRequest *r = lk->request;
     const float *coord = r->coord + lane;
@@ -69,6 +87,10 @@ static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
         return;
     out->s = (double)s;
     out->v = 1.0 - (double)t;
+    if (alike) {
+        out->footprint = alike->footprint;
+        return;
+    }
     FootprintInput in = {.ds_dx = coord[2 * stride],
                          .dt_dx = coord[3 * stride],
                          .ds_dy = coord[4 * stride],

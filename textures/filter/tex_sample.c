@@ -38,20 +38,20 @@ static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool wit
 }
 
 /* Samples one bilinear (or closest) tap. Returns false if a tile has failed. */
-SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, double s, double v, bool with_derivs,
+SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, const Tap *tap, bool with_derivs,
                                    Sample *out)
 {
+    ASSERT(tap->level == &lk->texture->levels[level]);
     counter_add(&lk->mip_probes[level], 1);
     ++lk->probes;
-    Tap tap = make_tap(lk, level, s, v);
-    if (with_derivs || SORT_UNLIKELY(tap.x.outside | tap.y.outside))
-        return sample_tap_slowly(lk, &tap, with_derivs, out);
+    if (with_derivs || SORT_UNLIKELY(tap->x.outside | tap->y.outside))
+        return sample_tap_slowly(lk, tap, with_derivs, out);
     const uint8_t *texels[4];
     const float *constant;
-    switch (find_texels(lk, &tap, texels, &constant)) {
+    switch (find_texels(lk, tap, texels, &constant)) {
     case TEXELS_TOGETHER:
         out->value = lk->texture->blend_quad(&lk->cache->texels, texels[0], texels[1], texels[2],
-                                             texels[3], tap.x.fraction, tap.y.fraction);
+                                             texels[3], tap->x.fraction, tap->y.fraction);
         return true;
     case TEXELS_CONSTANT:
         out->value = f32x4_load(constant);
@@ -59,7 +59,7 @@ SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, double s, double 
     case TEXELS_ELSEWHERE:
         break;
     }
-    return sample_tap_slowly(lk, &tap, false, out);
+    return sample_tap_slowly(lk, tap, false, out);
 }
 
 SORT_ALWAYS_INLINE void blend_samples(Sample *a, const Sample *b, float fraction, bool with_derivs)
@@ -71,17 +71,29 @@ SORT_ALWAYS_INLINE void blend_samples(Sample *a, const Sample *b, float fraction
     }
 }
 
-/* Samples one probe, in one level or blended between two. */
-SORT_ALWAYS_INLINE bool sample_probe(Lookup *lk, double s, double v, float level, bool with_derivs,
+/* Computes the taps of probe i: in the finer level, and in the coarser one if it counts. */
+SORT_ALWAYS_INLINE void probe_taps(const Lookup *lk, const LanePlace *place, uint32_t i,
+                                   Tap out_taps[2])
+{
+    double s, v;
+    probe_place(place, i, &s, &v);
+    uint32_t fine = (uint32_t)place->footprint.level;
+    out_taps[0] = make_tap(lk, fine, s, v);
+    if (place->footprint.level > (float)fine)
+        out_taps[1] = make_tap(lk, fine + 1, s, v);
+}
+
+/* Samples one probe by its taps, in one level or blended between two. */
+SORT_ALWAYS_INLINE bool sample_probe(Lookup *lk, const Tap taps[2], float level, bool with_derivs,
                                      Sample *out)
 {
     uint32_t fine = (uint32_t)level;
     float fraction = level - (float)fine;
-    if (!sample_tap(lk, fine, s, v, with_derivs, out))
+    if (!sample_tap(lk, fine, &taps[0], with_derivs, out))
         return false;
     if (fraction > 0.0f) {
         Sample coarse;
-        if (!sample_tap(lk, fine + 1, s, v, with_derivs, &coarse))
+        if (!sample_tap(lk, fine + 1, &taps[1], with_derivs, &coarse))
             return false;
         blend_samples(out, &coarse, fraction, with_derivs);
     }
@@ -136,8 +148,11 @@ static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
 {
     StochasticPlace chosen = stochastic_place(lk, lk->lane, place);
     *out = (Sample){0};
-    if (lk->request->with_derivs && !sample_tap(lk, chosen.level, chosen.s, chosen.v, true, out))
-        return false;
+    if (lk->request->with_derivs) {
+        Tap tap = make_tap(lk, chosen.level, chosen.s, chosen.v);
+        if (!sample_tap(lk, chosen.level, &tap, true, out))
+            return false;
+    }
     counter_add(&lk->mip_probes[chosen.level], 1);
     ++lk->probes;
     if (chosen.tap.x.outside || chosen.tap.y.outside) {
@@ -155,32 +170,29 @@ SORT_ALWAYS_INLINE bool sample_probes(Lookup *lk, const LanePlace *place, bool w
                                       Sample *out)
 {
     const Footprint *f = &place->footprint;
-    for (uint32_t i = 0; i < f->probe_count; ++i) {
-        double s, v;
-        probe_place(place, i, &s, &v);
+    if (!sample_probe(lk, place->taps, f->level, with_derivs, out))
+        return false;
+    for (uint32_t i = 1; i < f->probe_count; ++i) {
+        Tap taps[2];
+        probe_taps(lk, place, i, taps);
         Sample probe;
-        if (!sample_probe(lk, s, v, f->level, with_derivs, i == 0 ? out : &probe))
+        if (!sample_probe(lk, taps, f->level, with_derivs, &probe))
             return false;
-        if (i > 0) /* a running mean */
-            blend_samples(out, &probe, 1.0f / (float)(i + 1), with_derivs);
+        blend_samples(out, &probe, 1.0f / (float)(i + 1), with_derivs); /* a running mean */
     }
     return true;
 }
 
-void lookup_prefetch_lane(const Lookup *lk, const LanePlace *place)
+void lookup_prefetch_lane(const Lookup *lk, LanePlace *place)
 {
     const Footprint *f = &place->footprint;
-    uint32_t fine = (uint32_t)f->level;
-    bool has_coarse = f->level > (float)fine;
+    bool has_coarse = f->level > (float)(uint32_t)f->level;
     for (uint32_t i = 0; i < f->probe_count; ++i) {
-        double s, v;
-        probe_place(place, i, &s, &v);
-        Tap tap = make_tap(lk, fine, s, v);
-        prefetch_texels(lk, &tap);
-        if (has_coarse) {
-            tap = make_tap(lk, fine + 1, s, v);
-            prefetch_texels(lk, &tap);
-        }
+        Tap others[2], *taps = i == 0 ? place->taps : others;
+        probe_taps(lk, place, i, taps);
+        prefetch_texels(lk, &taps[0]);
+        if (has_coarse)
+            prefetch_texels(lk, &taps[1]);
     }
 }
 

@@ -101,7 +101,7 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
         if (!(lk->request->lane_mask >> v.lane & 1u))
             continue;
         LanePlace place;
-        place_lane(lk, v.lane, &place);
+        place_lane(lk, v.lane, NULL, &place);
         if (place.has_place)
             visit_lane(&v, &place);
     }
