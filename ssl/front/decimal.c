@@ -1,5 +1,5 @@
-/* An exact conversion: the number is a quotient N / D of two integers, and a long division gives the float's bits.
- * Faster algorithms exist [Clinger1990], but literals are few, and this one is easy to verify. */
+/* An exact conversion: the number is a quotient N / D of two integers. Where both are floats, as for most literals, one division
+ * of floats rounds it [Clinger1990]; else a long division gives the float's bits. */
 #include "ssl/front/decimal.h"
 #include "base/check.h"
 #include "ssl/ssl_limits.h"
@@ -82,12 +82,30 @@ static void scan(Str text, Natural *n, int *out_exponent)
     *out_exponent = exponent + (is_negative ? -written : written);
 }
 
+/* n * 10^exponent, if that is a product or quotient of two numbers that are floats exactly, which is rounded once. */
+static bool convert_small(const Natural *n, int exponent, float *out_value)
+{
+    static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f,
+                                   1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
+    const int largest = (int)SORT_COUNT_OF(powers) - 1;
+    for (int i = 1; i < LIMBS; ++i)
+        if (n->limb[i] != 0)
+            return false;
+    if (n->limb[0] > 1u << 24 || exponent > largest || exponent < -largest)
+        return false;
+    float small = (float)n->limb[0];
+    *out_value = exponent < 0 ? small / powers[-exponent] : small * powers[exponent];
+    return true;
+}
+
 bool decimal_to_float(Str text, float *out_value)
 {
     ASSERT(text.size_bytes <= SSL_MAX_NUMBER_BYTES);
     Natural n = {{0}}, d = {{1}};
     int exponent;
     scan(text, &n, &exponent);
+    if (convert_small(&n, exponent, out_value))
+        return true;
     *out_value = 0.0f;
     if (bit_length(&n) == 0)
         return true;
