@@ -14,6 +14,7 @@
 #ifndef SSL_H
 #define SSL_H
 
+#include "base/arena.h"
 #include "base/diag.h"
 #include "base/error.h"
 #include "ssl/ssl_kernel.h"
@@ -288,6 +289,11 @@ typedef struct SslBsdfInfo {
 /* Lists the scattering functions of a source, at most `room`. STATUS_SOURCE: `diags` has at least one error more. */
 Status ssl_source_bsdfs(SslContext *ctx, const SslSource *src, DiagList *diags, SslBsdfInfo *out,
                         uint32_t room, uint32_t *out_count) SORT_MUST_CHECK;
+
+/* Describes a scattering function as a closure that shaders may make: a row for SslContextDesc.closures. Its texts lie in the
+ * arena. STATUS_SOURCE as above; STATUS_NOT_FOUND: the source has none of that name. */
+Status ssl_source_closure(SslContext *ctx, const SslSource *src, const char *name, DiagList *diags,
+                          Arena *arena, SslClosureRow *out_row) SORT_MUST_CHECK;
 
 /* --- programs: a unit specialised and compiled to a kernel ---------------------------------- */
 

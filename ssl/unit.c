@@ -188,6 +188,33 @@ Status ssl_source_bsdfs(SslContext *ctx, const SslSource *src, DiagList *diags, 
     return status;
 }
 
+typedef struct ClosureDescribing {
+    const SslSource *src;
+    const char *name;
+    DiagList *diags;
+    Arena *arena, *keep;
+    SslClosureRow *out;
+} ClosureDescribing;
+
+static Status describe_closure(void *data)
+{
+    ClosureDescribing *d = data;
+    return lower_bsdf_closure(d->src, d->name, d->arena, d->diags, d->keep, d->out);
+}
+
+Status ssl_source_closure(SslContext *ctx, const SslSource *src, const char *name, DiagList *diags,
+                          Arena *arena, SslClosureRow *out_row)
+{
+    SORT_UNUSED(ctx);
+    Arena *own = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!own)
+        return STATUS_NO_MEMORY;
+    ClosureDescribing d = {src, name, diags, own, arena, out_row};
+    Status status = memory_guard_run(own, NULL, describe_closure, &d);
+    arena_destroy(own);
+    return status;
+}
+
 typedef struct Listing {
     const SslSource *src;
     DiagList *diags;

@@ -2,11 +2,10 @@
 #include "base/check.h"
 #include "sort/bsdf/bsdf_wide.h"
 
-void bsdf_block_add_sum(BsdfBlock *b, ClosureId closure, const float *args, const float *weight,
+void bsdf_block_add_sum(BsdfBlock *b, ClosureSum closure, const float *args, const float *weight,
                         uint16_t live)
 {
-    ASSERT(closure == CLOSURE_EMISSION || closure == CLOSURE_HOLDOUT || closure == CLOSURE_AOV ||
-           closure == CLOSURE_VOLUME);
+    ASSERT((unsigned)closure < CLOSURE_SUMS);
     if (closure == CLOSURE_VOLUME) /* which surfaces do not see */
         return;
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {

@@ -95,7 +95,7 @@ const BsdfTerm *bsdf_block_add(BsdfBlock *b, const BsdfDef *def, const float *ar
                                const float *weight, uint16_t live);
 /* Adds weight * closure(args) of a closure that scatters nothing: Emission, Holdout, Aov; Volume, which surfaces do not see.
  * Arguments that are not finite count as a fault. Rows as of bsdf_block_add. */
-void bsdf_block_add_sum(BsdfBlock *b, ClosureId closure, const float *args, const float *weight,
+void bsdf_block_add_sum(BsdfBlock *b, ClosureSum closure, const float *args, const float *weight,
                         uint16_t live);
 /* Returns the rows [3] of the fraction of light that a layer lets through to its base and back, which mean something in the
  * lanes that are live in the term; NULL: the term is no layer. It depends on wo alone, so that what a layer reflects and

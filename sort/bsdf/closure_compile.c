@@ -1,6 +1,9 @@
-/* closure_compile FOLDER: compiles the closures (sort/bsdf/closures) for each class of CPUs, when SORT is built, so that no
- * render waits for them. It writes objects into the FOLDER, one for each program and class, and FOLDER/closure_programs.c, the
- * tables of closure_programs.h that refer to them. */
+/* Compiles the closures (sort/bsdf/closures) when SORT is built, so that no render waits for them.
+ *
+ *   closure_compile --rows FILE   writes the table of closure_table.h, which says how shaders call them
+ *   closure_compile FOLDER        compiles them for each class of CPUs: it writes objects into the FOLDER, one for each program
+ *                                 and class, and FOLDER/closure_programs.c, the tables of closure_programs.h that refer to them
+ */
 #include "base/file.h"
 #include "base/str.h"
 #include "sort/bsdf/bsdf_program.h"
@@ -17,9 +20,7 @@ typedef struct Generator {
     bool is_first;   /* of the classes: tables of ports are written once */
     DiagList *diags;
     StrBuf ports, symbols, lobes, defs;
-    /* The definitions: their closures, and programs of the first class, whose tables hold for all. */
-    ClosureId ids[SSL_MAX_CLOSURES];
-    BsdfBuild *builds[SSL_MAX_CLOSURES];
+    BsdfBuild *builds[SSL_MAX_CLOSURES]; /* of the first class, whose tables hold for all */
     SslContext *first_ctx;
     uint32_t def_count;
 } Generator;
@@ -124,28 +125,38 @@ static Status print_def(Generator *g, const SslSource *source, const BsdfDef *de
     return STATUS_OK;
 }
 
-/* The definitions of a class by closure. */
+/* The definitions of a class by their places in the table of closures. */
 static void print_index(Generator *g)
 {
-    strbuf_printf(&g->defs, "static const BsdfDef *const index_%s[CLOSURE_COUNT] = {\n", g->suffix);
+    strbuf_printf(&g->defs, "static const BsdfDef *const index_%s[] = {\n", g->suffix);
     for (uint32_t i = 0; i < g->def_count; ++i)
-        strbuf_printf(&g->defs, "    [%u] = &defs_%s[%u],\n", (unsigned)g->ids[i], g->suffix, i);
+        strbuf_printf(&g->defs, "    [CLOSURE_SUMS + %u] = &defs_%s[%u],\n", i, g->suffix, i);
     strbuf_append_c(&g->defs, "};\n");
+}
+
+static SslSource source_of(const EmbeddedText *text)
+{
+    return (SslSource){.name = text->name, .text = {text->text, text->size_bytes}};
+}
+
+static Status find_bsdf(const Generator *g, const SslSource *source, SslBsdfInfo *out_info,
+                        Error *err)
+{
+    uint32_t count;
+    Status status = ssl_source_bsdfs(g->ctx, source, g->diags, out_info, 1, &count);
+    if (status != STATUS_OK || count != 1)
+        return error_set(err, STATUS_SOURCE, "%s has errors, or no bsdf", source->name);
+    return STATUS_OK;
 }
 
 static Status compile_source(Generator *g, const EmbeddedText *text, Error *err)
 {
     SslBsdfInfo info;
-    uint32_t count;
-    SslSource source = {.name = text->name, .text = {text->text, text->size_bytes}};
-    Status status = ssl_source_bsdfs(g->ctx, &source, g->diags, &info, 1, &count);
-    if (status != STATUS_OK || count != 1)
-        return error_set(err, STATUS_SOURCE, "%s has errors, or no bsdf", text->name);
-    ClosureId id = closure_table_find(info.name);
-    if (id == CLOSURE_COUNT) /* there are no more rows than SSL_MAX_CLOSURES */
-        return error_set(err, STATUS_INVALID, "no row of closures.inc is '%s'", info.name);
+    SslSource source = source_of(text);
+    TRY(find_bsdf(g, &source, &info, err));
+    if (g->def_count == SSL_MAX_CLOSURES - CLOSURE_SUMS)
+        return error_set(err, STATUS_LIMIT, "more than %d closures", SSL_MAX_CLOSURES);
     uint32_t at = g->def_count++;
-    g->ids[at] = id;
     if (g->is_first)
         TRY(bsdf_build(g->ctx, &source, &info, 1, g->diags, &g->builds[at], err));
     return print_def(g, &source, bsdf_build_def(g->builds[at]), err);
@@ -190,34 +201,106 @@ static Status compile_all(Generator *g, StrBuf *out_table, Error *err)
     return STATUS_OK;
 }
 
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void print_string(StrBuf *out, const char *text)
+{
+    strbuf_append_c(out, "\"");
+    for (; *text; ++text)
+        strbuf_printf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    strbuf_append_c(out, "\"");
+}
+
+static Status print_row(const Generator *g, const EmbeddedText *text, Arena *arena, StrBuf *out,
+                        Error *err)
+{
+    SslBsdfInfo info;
+    SslClosureRow row;
+    SslSource source = source_of(text);
+    TRY(find_bsdf(g, &source, &info, err));
+    if (ssl_source_closure(g->ctx, &source, info.name, g->diags, arena, &row) != STATUS_OK)
+        return error_set(err, STATUS_SOURCE, "%s cannot be described", text->name);
+    strbuf_printf(out, "    {\"%s\", (const SslClosureArg[]){", row.name);
+    for (uint32_t i = 0; i < row.arg_count; ++i)
+        strbuf_printf(out, "{\"%s\", (SslType)%d}, ", row.args[i].name, (int)row.args[i].type);
+    strbuf_printf(out, "{0}}, %u, %u,\n     ", row.arg_count, row.flags);
+    print_string(out, row.doc);
+    strbuf_append_c(out, ",\n     ");
+    print_string(out, row.citation);
+    strbuf_append_c(out, "},\n");
+    return STATUS_OK;
+}
+
+static Status write_rows(Generator *g, const char *path, Error *err)
+{
+    StrBuf out = {0};
+    SslContextDesc desc = {.size_bytes = sizeof desc};
+    Arena *arena = arena_create(0, 0);
+    Status status = arena ? ssl_context_create(&desc, &g->ctx, err) : STATUS_NO_MEMORY;
+    strbuf_append_c(&out, "/* Made by sort/bsdf/closure_compile.c. */\n"
+                          "#include \"sort/bsdf/closure_table.h\"\n"
+                          "#define ARG(type, name) {#name, SSL_##type},\n"
+                          "#define CLOSURE_SUM(id, name, flags, args, doc, citation) \\\n"
+                          "    static const SslClosureArg args_##id[] = {args};\n"
+                          "#include \"sort/bsdf/closure_sums.inc\"\n"
+                          "#undef CLOSURE_SUM\n"
+                          "#define CLOSURE_SUM(id, name, flags, args, doc, citation) \\\n"
+                          "    {#name, args_##id, sizeof args_##id / sizeof *args_##id, "
+                          "flags, doc, citation},\n"
+                          "const SslClosureRow closure_rows[] = {\n"
+                          "#include \"sort/bsdf/closure_sums.inc\"\n");
+    uint32_t count = 0;
+    for (; status == STATUS_OK && closure_sources[count].name; ++count)
+        status = print_row(g, &closure_sources[count], arena, &out, err);
+    strbuf_printf(&out, "};\nconst uint32_t closure_count = CLOSURE_SUMS + %u;\n", count);
+    if (status == STATUS_OK)
+        status = file_write(path, out.data, out.size_bytes, err);
+    strbuf_free(&out);
+    arena_destroy(arena);
+    ssl_context_destroy(g->ctx);
+    return status;
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+static Status write_programs(Generator *g, Error *err)
+{
+    StrBuf table = {0}, text = {0};
+    char path[512];
+    Status status = compile_all(g, &table, err);
+    strbuf_append_c(&text, "/* Made by sort/bsdf/closure_compile.c. */\n"
+                           "#include \"sort/bsdf/closure_programs.h\"\n");
+    StrBuf *const parts[] = {&g->symbols, &g->ports, &g->lobes, &g->defs, &table};
+    for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
+        strbuf_append(&text, (Str){parts[i]->data, parts[i]->size_bytes});
+    snprintf(path, sizeof path, "%s/closure_programs.c", g->folder);
+    if (status == STATUS_OK)
+        status = file_write(path, text.data, text.size_bytes, err);
+    for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
+        strbuf_free(parts[i]);
+    strbuf_free(&text);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     Error err = {0};
-    StrBuf table = {0}, text = {0};
-    char path[512];
-    if (argc != 2) {
-        (void)fprintf(stderr, "usage: closure_compile FOLDER\n");
+    bool is_for_rows = argc == 3 && strcmp(argv[1], "--rows") == 0;
+    if (argc != 2 && !is_for_rows) {
+        (void)fprintf(stderr,
+                      "usage: closure_compile FOLDER\n       closure_compile --rows FILE\n");
         return 2;
     }
     Generator g = {.folder = argv[1], .diags = diag_list_create()};
-    Status status = g.diags ? compile_all(&g, &table, &err) : STATUS_NO_MEMORY;
-    strbuf_append_c(&text, "/* Made by sort/bsdf/closure_compile.c. */\n"
-                           "#include \"sort/bsdf/closure_programs.h\"\n");
-    StrBuf *const parts[] = {&g.symbols, &g.ports, &g.lobes, &g.defs, &table};
-    for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
-        strbuf_append(&text, (Str){parts[i]->data, parts[i]->size_bytes});
-    snprintf(path, sizeof path, "%s/closure_programs.c", g.folder);
-    if (status == STATUS_OK)
-        status = file_write(path, text.data, text.size_bytes, &err);
+    Status status = !g.diags      ? STATUS_NO_MEMORY
+                    : is_for_rows ? write_rows(&g, argv[2], &err)
+                                  : write_programs(&g, &err);
     if (status != STATUS_OK) {
         StrBuf why = {0};
         diag_print(g.diags, &why);
         (void)fprintf(stderr, "%sclosure_compile: %s\n", strbuf_text(&why), err.text);
         strbuf_free(&why);
     }
-    for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
-        strbuf_free(parts[i]);
-    strbuf_free(&text);
     diag_list_destroy(g.diags);
     return status == STATUS_OK ? 0 : 1;
 }

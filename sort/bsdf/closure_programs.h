@@ -7,9 +7,8 @@
 #include "sort/bsdf/closure_table.h"
 
 typedef struct ClosurePrograms {
-    const char *cpu; /* a name of ssl_baseline_cpus */
-    const BsdfDef *const
-        *defs; /* [CLOSURE_COUNT]; NULL for closures that scatter nothing, such as Emission */
+    const char *cpu;            /* a name of ssl_baseline_cpus */
+    const BsdfDef *const *defs; /* [closure_count]; NULL for those of ClosureSum */
 } ClosurePrograms;
 
 extern const ClosurePrograms closure_programs[]; /* ends with a cpu that is NULL */

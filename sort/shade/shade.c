@@ -17,7 +17,8 @@ struct ShadeContext {
     void *globals, *attributes, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
     const SurfaceHit *const *hits;
     uint32_t count;
-    const BsdfDef *const *closures; /* [CLOSURE_COUNT]; NULL for what is no lobe */
+    const BsdfDef *const *closures; /* [closure_count]; NULL for what is no lobe */
+    const BsdfDef *lambert;         /* of these; see shade_white */
     BsdfBlock *block;               /* the terms of SSL_BLOCK points */
     uint32_t gathered;              /* 1 + the block of the last run that `block` has; 0: none */
     /* [SSL_MAX_LOBE_SLOTS] by slot: the weight of what a layer covers. */
@@ -64,7 +65,8 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
     size_t result_stride = 64, attributes_stride = 64;
     uint32_t draw_sites = 0;
     const BsdfDef *const *closures = closure_programs_here()->defs;
-    BsdfRoom room = {.terms = 1, .lobes = 1, .state_rows = closures[CLOSURE_LAMBERT]->state_rows};
+    const BsdfDef *lambert = closures[closure_find("Lambert")];
+    BsdfRoom room = {.terms = 1, .lobes = 1, .state_rows = lambert->state_rows};
     for (uint32_t m = 0; m < desc->scene->material_count; ++m)
         for (int kind = 0; kind < 3; ++kind) {
             const MaterialProgram *p = &material_set_get(desc->materials, m)->programs[kind];
@@ -91,6 +93,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
         ctx->attributes = arena_alloc(arena, BLOCKS * attributes_stride, 64);
         ctx->results = arena_alloc(arena, BLOCKS * result_stride, 64);
         ctx->closures = closures;
+        ctx->lambert = lambert;
         ctx->block = bsdf_block_create(arena, room.terms, room.lobes, room.state_rows);
         ctx->white_args = arena_alloc(arena, 6 * sizeof *ctx->white_args, 64);
         ctx->below = arena_alloc(arena, SSL_MAX_LOBE_SLOTS * sizeof *ctx->below, 64);
@@ -238,7 +241,7 @@ static void gather(ShadeContext *ctx, uint32_t first, const float least_alpha[SS
             weight = dimmed[0];
         }
         if (!def) {
-            bsdf_block_add_sum(b, (ClosureId)slot->closure, args, weight, live);
+            bsdf_block_add_sum(b, (ClosureSum)slot->closure, args, weight, live);
             continue;
         }
         const BsdfTerm *term = bsdf_block_add(b, def, args, weight, live);
@@ -277,8 +280,7 @@ const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceHit *const *hits, u
     }
     bsdf_block_begin(b);
     ctx->gathered = 0;
-    (void)bsdf_block_add(b, ctx->closures[CLOSURE_LAMBERT], args[0], args[0],
-                         (uint16_t)((1u << count) - 1u));
+    (void)bsdf_block_add(b, ctx->lambert, args[0], args[0], (uint16_t)((1u << count) - 1u));
     return b;
 }
 

@@ -20,6 +20,6 @@ void ssl_tables_describe(SslContextDesc *desc)
     desc->global_count = GLOBAL_COUNT;
     desc->attributes = sort_ssl_attributes;
     desc->attribute_count = ATTRIBUTE_COUNT;
-    desc->closures = closure_table_rows();
-    desc->closure_count = CLOSURE_COUNT;
+    desc->closures = closure_rows;
+    desc->closure_count = closure_count;
 }

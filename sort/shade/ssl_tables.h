@@ -1,5 +1,5 @@
 /* The tables that the renderer hands to the SSL compiler: which globals and attributes shaders may
- * read and which closures they may make. Made from globals.inc, attributes.inc and bsdf/closures.inc; also what sslc and ssl-test
+ * read and which closures they may make. Made from globals.inc, attributes.inc and the closures (closure_table.h); also what sslc and ssl-test
  * check shaders against. Static, immutable. */
 #ifndef SORT_SHADE_SSL_TABLES_H
 #define SORT_SHADE_SSL_TABLES_H

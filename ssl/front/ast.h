@@ -188,6 +188,8 @@ typedef struct BsdfLobe {
 typedef struct BsdfDecl {
     Span span; /* the span of the name */
     const char *name;
+    VarList args;
+    MetadataList metadata;
     bool is_layer; /* it has an argument that is a closure */
     ARRAY(BsdfLobe) lobes;
 } BsdfDecl;

@@ -730,7 +730,7 @@ static BsdfDecl *make_decl(const Bsdf *b)
 {
     Arena *arena = b->p->arena;
     BsdfDecl *decl = ARENA_NEW(arena, BsdfDecl);
-    *decl = (BsdfDecl){.span = b->span, .name = b->name};
+    *decl = (BsdfDecl){.span = b->span, .name = b->name, .args = b->args, .metadata = b->metadata};
     for (uint32_t i = 0; i < b->args.count; ++i)
         decl->is_layer = decl->is_layer || b->args.items[i]->type_name->basic == SSL_CLOSURE;
     for (uint32_t k = 0; k < b->lobes.count; ++k)

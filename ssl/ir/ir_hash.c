@@ -88,7 +88,9 @@ static void hash_tables(Hasher *h)
     put(h, m->slots.count);
     for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *s = &m->slots.data[i];
-        put(h, (uint64_t)s->closure << 32 | s->output);
+        const char *closure = m->closures[s->closure].name; /* its place in the table may change */
+        hash128_update(&h->state, closure, strlen(closure) + 1);
+        put(h, s->output);
         put(h, (uint64_t)(uint32_t)s->parent << 32 | s->arg_count);
     }
 }

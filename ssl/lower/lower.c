@@ -476,6 +476,56 @@ Status lower_list_bsdfs(const SslSource *src, Arena *arena, DiagList *diags, Ssl
     return STATUS_OK;
 }
 
+static const char *copy_text(Arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+static const char *copy_string_metadata(const BsdfDecl *decl, const char *name, Arena *arena)
+{
+    for (uint32_t i = 0; i < decl->metadata.count; ++i) {
+        const Metadata *m = &decl->metadata.items[i];
+        if (strcmp(m->name, name) == 0 && m->value->kind == EXPR_STRING)
+            return copy_text(arena, m->value->name);
+    }
+    return copy_text(arena, "");
+}
+
+static Status describe_closure(const BsdfDecl *decl, Arena *arena, SslClosureRow *out)
+{
+    SslClosureArg *args = ARENA_ARRAY(arena, SslClosureArg, decl->args.count);
+    *out = (SslClosureRow){.name = copy_text(arena, decl->name),
+                           .args = args,
+                           .arg_count = decl->args.count,
+                           .doc = copy_string_metadata(decl, "doc", arena),
+                           .citation = copy_string_metadata(decl, "cite", arena)};
+    bool is_good = args && out->name && out->doc && out->citation;
+    for (uint32_t i = 0; is_good && i < decl->args.count; ++i) {
+        const VarDecl *arg = decl->args.items[i];
+        args[i] = (SslClosureArg){copy_text(arena, arg->name), arg->type_name->basic};
+        is_good = args[i].name != NULL;
+    }
+    for (uint32_t k = 0; k < decl->lobes.count; ++k)
+        if (decl->lobes.data[k].flags & SSL_LOBE_TRANSPARENT)
+            out->flags |= SSL_CLOSURE_TRANSPARENT;
+    return is_good ? STATUS_OK : STATUS_NO_MEMORY;
+}
+
+Status lower_bsdf_closure(const SslSource *src, const char *name, Arena *arena, DiagList *diags,
+                          Arena *keep, SslClosureRow *out)
+{
+    SemaSource source;
+    uint32_t errors_before = diag_error_count(diags);
+    TRY(add_source(src, diags, &source));
+    Module *m = sema_parse(NULL, &source, 1, arena, diags);
+    if (diag_error_count(diags) > errors_before)
+        return STATUS_SOURCE;
+    for (uint32_t i = 0; i < m->ast->bsdfs.count; ++i)
+        if (strcmp(m->ast->bsdfs.data[i]->name, name) == 0)
+            return describe_closure(m->ast->bsdfs.data[i], keep, out);
+    return STATUS_NOT_FOUND;
+}
+
 Status lower_dump_tokens(const SslSource *src, Arena *arena, DiagList *diags, StrBuf *out)
 {
     SemaSource source;

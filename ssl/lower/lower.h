@@ -17,10 +17,13 @@ typedef struct LowerTables {
  * too; ir_module_clone makes a copy without it. STATUS_SOURCE: `diags` has at least one error more. */
 Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                     Arena *arena, DiagList *diags, IrModule **out_module) SORT_MUST_CHECK;
-/* Appends the names of the shaders in order, each followed by '\n'. Only the grammar is checked. */
-/* Lists the scattering functions of a source, at most `room`. */
+/* Lists the scattering functions of a source, at most `room`. In this function and the next two only the grammar is checked. */
 Status lower_list_bsdfs(const SslSource *src, Arena *arena, DiagList *diags, SslBsdfInfo *out,
                         uint32_t room, uint32_t *out_count) SORT_MUST_CHECK;
+/* Describes a scattering function as a closure, with texts in `keep`; STATUS_NOT_FOUND: the source has none of that name. */
+Status lower_bsdf_closure(const SslSource *src, const char *name, Arena *arena, DiagList *diags,
+                          Arena *keep, SslClosureRow *out) SORT_MUST_CHECK;
+/* Appends the names of the shaders in order, each followed by '\n'. */
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags,
                           StrBuf *out) SORT_MUST_CHECK;
 /* These append the tokens or the checked syntax tree as text, for `sslc dump`. */

@@ -23,31 +23,29 @@ static volatile float sink;
 
 typedef struct Material {
     const char *name;
-    ClosureId id;
+    const char *closure;
     float args[CLOSURE_MAX_SCALARS];
 } Material;
 
 static const Material materials[] = {
-    {"Lambert", CLOSURE_LAMBERT, {0.8f, 0.7f, 0.6f, 0, 0, 1}},
-    {"OrenNayar", CLOSURE_OREN_NAYAR, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
-    {"Conductor 0.3", CLOSURE_CONDUCTOR, {0.9f, 0.7f, 0.4f, 0.3f, 0, 0, 1}},
-    {"Conductor 0", CLOSURE_CONDUCTOR, {0.9f, 0.7f, 0.4f, 0, 0, 0, 1}},
-    {"Metal 0.3",
-     CLOSURE_METAL,
-     {0.2f, 0.9f, 1.1f, 3.9f, 2.4f, 2.3f, 0.3f, 0.5f, 1, 0, 0, 0, 0, 1}},
-    {"Dielectric 0.3", CLOSURE_DIELECTRIC, {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
-    {"Dielectric 0", CLOSURE_DIELECTRIC, {1.5f, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
-    {"Glossy 0.3", CLOSURE_GLOSSY, {0.9f, 0.7f, 0.4f, 0.3f, 0, 1, 0, 0, 0, 0, 0, 0, 1}},
-    {"Beckmann 0.3", CLOSURE_GLOSSY, {0.9f, 0.7f, 0.4f, 0.3f, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
-    {"Specular 0.3", CLOSURE_SPECULAR, {0.04f, 0.04f, 0.04f, 1.5f, 0.3f, 0, 0, 0, 0, 0, 0, 0, 1}},
-    {"Refraction 0.3", CLOSURE_REFRACTION, {1, 1, 1, 1.5f, 0.3f, 0, 0, 0, 1}},
-    {"ThinDielectric", CLOSURE_THIN_DIELECTRIC, {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
-    {"Clearcoat 0.3", CLOSURE_CLEARCOAT, {0.3f, 0, 0, 1}},
-    {"DisneyDiffuse", CLOSURE_DISNEY_DIFFUSE, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
-    {"Sheen 0.5", CLOSURE_SHEEN, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
-    {"Velvet 0.5", CLOSURE_VELVET, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
-    {"Hair 0.3", CLOSURE_HAIR, {0.3f, 0.6f, 1.2f, 0.3f, 0.3f, 0, 1.55f, 0.035f, 0.3f, 1, 0, 0}},
-    {"Plastic 0.3", CLOSURE_PLASTIC, {0.8f, 0.7f, 0.6f, 0.04f, 0.04f, 0.04f, 0.3f, 0, 0, 1}},
+    {"Lambert", "Lambert", {0.8f, 0.7f, 0.6f, 0, 0, 1}},
+    {"OrenNayar", "OrenNayar", {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Conductor 0.3", "Conductor", {0.9f, 0.7f, 0.4f, 0.3f, 0, 0, 1}},
+    {"Conductor 0", "Conductor", {0.9f, 0.7f, 0.4f, 0, 0, 0, 1}},
+    {"Metal 0.3", "Metal", {0.2f, 0.9f, 1.1f, 3.9f, 2.4f, 2.3f, 0.3f, 0.5f, 1, 0, 0, 0, 0, 1}},
+    {"Dielectric 0.3", "Dielectric", {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
+    {"Dielectric 0", "Dielectric", {1.5f, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
+    {"Glossy 0.3", "Glossy", {0.9f, 0.7f, 0.4f, 0.3f, 0, 1, 0, 0, 0, 0, 0, 0, 1}},
+    {"Beckmann 0.3", "Glossy", {0.9f, 0.7f, 0.4f, 0.3f, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+    {"Specular 0.3", "Specular", {0.04f, 0.04f, 0.04f, 1.5f, 0.3f, 0, 0, 0, 0, 0, 0, 0, 1}},
+    {"Refraction 0.3", "Refraction", {1, 1, 1, 1.5f, 0.3f, 0, 0, 0, 1}},
+    {"ThinDielectric", "ThinDielectric", {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
+    {"Clearcoat 0.3", "Clearcoat", {0.3f, 0, 0, 1}},
+    {"DisneyDiffuse", "DisneyDiffuse", {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Sheen 0.5", "Sheen", {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Velvet 0.5", "Velvet", {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Hair 0.3", "Hair", {0.3f, 0.6f, 1.2f, 0.3f, 0.3f, 0, 1.55f, 0.035f, 0.3f, 1, 0, 0}},
+    {"Plastic 0.3", "Plastic", {0.8f, 0.7f, 0.6f, 0.04f, 0.04f, 0.04f, 0.3f, 0, 0, 1}},
 };
 
 static float3 view(uint32_t i)
@@ -205,7 +203,7 @@ static void bench_materials(void)
     printf("%-16s %8s %8s %8s %8s %8s\n", "closure, ns", "make", "eval", "sample", "sum",
            "4 of 16");
     for (uint32_t m = 0; m < SORT_COUNT_OF(materials); ++m)
-        bench_closure(&materials[m], programs->defs[materials[m].id]);
+        bench_closure(&materials[m], programs->defs[closure_find(materials[m].closure)]);
 }
 
 static int fail(const Error *err)

@@ -15,7 +15,8 @@ HASH = re.compile(r"(?<!\\)(?:^|(?<=\s))#[ ].*(?:\n[ \t]*#.*)*", re.MULTILINE)
 
 # Help texts: of an option or a program in C, and of the rows of tables that users see.
 HELP = re.compile(r'\.(?:help|summary) =\s*"((?:\\.|[^"\\\n])*)')
-TABLES = ("sort/scene/settings.inc", "sort/film/aovs.inc", "sort/bsdf/closures.inc", "sort/integrator/views.inc")
+TABLES = ("sort/scene/settings.inc", "sort/film/aovs.inc", "sort/bsdf/closure_sums.inc", "sort/integrator/views.inc")
+BSDF_DOC = re.compile(r'string doc = "((?:\\.|[^"\\\n])*)')
 STRING = r'"(?:\\.|[^"\\\n])*"'
 ROW_TEXT = re.compile(rf'"((?:\\.|[^"\\\n])*)"(?:\s*{STRING})*')
 HELP_OPENING = re.compile(r"(of|the same|as which|likewise)\b", re.IGNORECASE)
@@ -23,7 +24,9 @@ HELP_OPENING = re.compile(r"(of|the same|as which|likewise)\b", re.IGNORECASE)
 
 def help_texts_of(path, text):
     """[(offset, text)], of which those that are cut into several strings begin with the first."""
-    found = ROW_TEXT.finditer(text) if path in TABLES else HELP.finditer(text) if path.startswith("tools/") else ()
+    pattern = (ROW_TEXT if path in TABLES else HELP if path.startswith("tools/") else
+               BSDF_DOC if path.startswith("sort/bsdf/closures/") else None)
+    found = pattern.finditer(text) if pattern else ()
     return [(match.start(1), match.group(1)) for match in found]
 
 
@@ -67,6 +70,7 @@ BROKEN = [
     ({"tools/b.c": '{.name = "b",\n .help = "of these, the first"}\n'}, "tools/b.c:2: a help text opens with 'of'"),
     ({"tools/b.c": '{.summary =\n "The same for all."}\n'}, "'The same'"),
     ({"sort/film/aovs.inc": 'AOV(B, b,\n "likewise, for b")\n'}, "aovs.inc:2: a help text"),
+    ({"sort/bsdf/closures/b.ssl": 'bsdf B()\n[[ string doc = "Likewise." ]]\n'}, "b.ssl:2: a help text"),
     ({"tests/b.py": "x = 1  # " "Of x\n"}, "tests/b.py:1:"),
 ]
 

@@ -235,30 +235,30 @@ static float number_at(const Point *p, uint32_t offset, uint32_t index)
     return value;
 }
 
-static const SslLobeSlot *lobe_of(const Point *p, ClosureId closure)
+static const SslLobeSlot *lobe_of(const Point *p, const char *closure)
 {
     for (uint32_t i = 0; i < p->info->lobe_count; ++i)
-        if (p->info->lobes[i].closure == closure)
+        if (p->info->lobes[i].closure == closure_find(closure))
             return &p->info->lobes[i];
     return NULL;
 }
 
-static void expect_lobe(const Point *p, ClosureId closure, const float weight[3], const float *args,
-                        uint32_t arg_count)
+static void expect_lobe(const Point *p, const char *closure, const float weight[3],
+                        const float *args, uint32_t arg_count)
 {
     const SslLobeSlot *lobe = lobe_of(p, closure);
     if (!lobe)
-        fail_msg("there is no lobe of closure %d", (int)closure);
+        fail_msg("there is no lobe of closure %s", closure);
     for (uint32_t c = 0; c < 3; ++c) {
         float got = number_at(p, lobe->weight_offset, c);
         if (!(fabsf(got - weight[c]) < 1e-5f))
-            fail_msg("closure %d: weight[%u] is %g, not %g", (int)closure, c, (double)got,
+            fail_msg("closure %s: weight[%u] is %g, not %g", closure, c, (double)got,
                      (double)weight[c]);
     }
     for (uint32_t i = 0; i < arg_count; ++i) {
         float got = number_at(p, lobe->args_offset, i);
         if (!(fabsf(got - args[i]) < 1e-5f))
-            fail_msg("closure %d: number %u is %g, not %g", (int)closure, i, (double)got,
+            fail_msg("closure %s: number %u is %g, not %g", closure, i, (double)got,
                      (double)args[i]);
     }
 }
@@ -289,7 +289,7 @@ static void test_units_gltf_opaque_metal_is_one_lobe(void **state)
     const Setting settings[] = {SET_COLOR("base_color", 0.9f, 0.6f, 0.3f), SET("roughness", 0.4f)};
     SHADE("gltf_pbr", settings, no_texels, &plane);
     assert_int_equal(p.info->lobe_count, 1);
-    expect_lobe(&p, CLOSURE_CONDUCTOR, one, (float[]){0.9f, 0.6f, 0.3f, 0.4f, 0, 0, 1}, 7);
+    expect_lobe(&p, "Conductor", one, (float[]){0.9f, 0.6f, 0.3f, 0.4f, 0, 0, 1}, 7);
     assert_int_equal(p.lookups, 0);
     release(&p);
 }
@@ -304,11 +304,11 @@ static void test_units_gltf_plastic_glass_and_metal_share_by_weight(void **state
     SHADE("gltf_pbr", settings, no_texels, &plane);
     assert_int_equal(p.info->lobe_count, 3);
     const float plastic = 0.75f * 0.4f, glass = 0.75f * 0.6f, metal = 0.25f;
-    expect_lobe(&p, CLOSURE_PLASTIC, (float[]){plastic, plastic, plastic},
+    expect_lobe(&p, "Plastic", (float[]){plastic, plastic, plastic},
                 (float[]){0.5f, 0.4f, 0.3f, 0.04f, 0.04f, 0.04f, 0.5f, 0, 0, 1}, 10);
-    expect_lobe(&p, CLOSURE_DIELECTRIC, (float[]){glass, glass, glass},
+    expect_lobe(&p, "Dielectric", (float[]){glass, glass, glass},
                 (float[]){1.5f, 0.5f, 1, 1, 1, 0.5f, 0.4f, 0.3f, 0, 0, 1}, 11);
-    expect_lobe(&p, CLOSURE_CONDUCTOR, (float[]){metal, metal, metal}, NULL, 0);
+    expect_lobe(&p, "Conductor", (float[]){metal, metal, metal}, NULL, 0);
     release(&p);
 }
 
@@ -320,7 +320,7 @@ static void test_units_gltf_specular_scales_and_tints_the_reflection(void **stat
     const Setting settings[] = {SET("metallic", 0), SET("ior", 3), SET("specular", 0.5f),
                                 SET_COLOR("specular_color", 1, 0.5f, 40)};
     SHADE("gltf_pbr", settings, no_texels, &plane);
-    expect_lobe(&p, CLOSURE_PLASTIC, one, (float[]){1, 1, 1, 0.125f, 0.0625f, 0.5f}, 6);
+    expect_lobe(&p, "Plastic", one, (float[]){1, 1, 1, 0.125f, 0.0625f, 0.5f}, 6);
     release(&p);
 }
 
@@ -340,9 +340,9 @@ static void test_units_gltf_textures_multiply(void **state)
                             {"metallic_roughness_texture", {9, 0.8f, 0.5f, 1}},
                             {"emission_texture", {0.5f, 0.25f, 0, 1}}};
     SHADE("gltf_pbr", settings, texels, &plane);
-    expect_lobe(&p, CLOSURE_CONDUCTOR, (float[]){0.25f, 0.25f, 0.25f},
-                (float[]){0.1f, 0.4f, 0.6f, 0.4f}, 4);
-    expect_lobe(&p, CLOSURE_EMISSION, (float[]){4, 4, 4}, (float[]){0.5f, 0.5f, 0}, 3);
+    expect_lobe(&p, "Conductor", (float[]){0.25f, 0.25f, 0.25f}, (float[]){0.1f, 0.4f, 0.6f, 0.4f},
+                4);
+    expect_lobe(&p, "Emission", (float[]){4, 4, 4}, (float[]){0.5f, 0.5f, 0}, 3);
     uint32_t base = slot_of(&p, "base_color_texture");
     assert_true(p.s[base] == 0.25f && p.t[base] == 0.75f);
     assert_false(p.info->texture_is_used[slot_of(&p, "normal_texture")]);
@@ -367,7 +367,7 @@ static void test_units_gltf_places_textures(void **state)
     assert_true(fabsf(p.s[base] - (0.1f + c * x - s * y)) < 1e-5f);
     assert_true(fabsf(p.t[base] - (0.2f + s * x + c * y)) < 1e-5f);
     assert_true(fabsf(p.s[rough] - 0.25f) < 1e-6f && fabsf(p.t[rough] - 0.75f) < 1e-6f);
-    expect_lobe(&p, CLOSURE_CONDUCTOR, one, (float[]){1, 1, 1, 0.3f}, 4);
+    expect_lobe(&p, "Conductor", one, (float[]){1, 1, 1, 0.3f}, 4);
     release(&p);
 }
 
@@ -391,10 +391,10 @@ static void test_units_gltf_normal_map_leans_along_u_and_v(void **state)
         const Setting settings[] = {SET_BOOL("has_normal_texture")};
         const Texel leans_u[] = {{"normal_texture", {0.8f, 0.5f, 0.9f, 1}}};
         SHADE("gltf_pbr", settings, leans_u, &sides[side]);
-        expect_lobe(&p, CLOSURE_CONDUCTOR, one, (float[]){1, 1, 1, 1, 0.6f, 0, 0.8f}, 7);
+        expect_lobe(&p, "Conductor", one, (float[]){1, 1, 1, 1, 0.6f, 0, 0.8f}, 7);
         const Texel leans_v[] = {{"normal_texture", {0.5f, 0.8f, 0.9f, 1}}};
         run(&p, settings, COUNT(settings), leans_v, COUNT(leans_v), &sides[side]);
-        expect_lobe(&p, CLOSURE_CONDUCTOR, one, (float[]){1, 1, 1, 1, 0, toward_v[side], 0.8f}, 7);
+        expect_lobe(&p, "Conductor", one, (float[]){1, 1, 1, 1, 0, toward_v[side], 0.8f}, 7);
         release(&p);
     }
 }
@@ -413,8 +413,8 @@ static void test_units_gltf_alpha_modes(void **state)
         const Texel texels[] = {{"base_color_texture", {1, 1, 1, rows[i].texel_alpha}}};
         SHADE("gltf_pbr", settings, texels, &plane);
         float w = rows[i].opacity, rest = 1 - w;
-        expect_lobe(&p, CLOSURE_CONDUCTOR, (float[]){w, w, w}, NULL, 0);
-        expect_lobe(&p, CLOSURE_TRANSPARENT, (float[]){rest, rest, rest}, one, 3);
+        expect_lobe(&p, "Conductor", (float[]){w, w, w}, NULL, 0);
+        expect_lobe(&p, "Transparent", (float[]){rest, rest, rest}, one, 3);
         release(&p);
         build("gltf_pbr", SSL_KERNEL_OPACITY, settings, COUNT(settings), &p);
         assert_int_equal(p.info->lobe_count, 1);
@@ -444,10 +444,10 @@ static void test_units_standard_surface_textures_replace(void **state)
                             {"roughness_texture", {0.7f, 9, 9, 1}}};
     SHADE("standard_surface", settings, texels, &plane);
     assert_int_equal(p.info->lobe_count, 2);
-    expect_lobe(&p, CLOSURE_PLASTIC, (float[]){0.75f, 0.75f, 0.75f},
+    expect_lobe(&p, "Plastic", (float[]){0.75f, 0.75f, 0.75f},
                 (float[]){0.1f, 0.2f, 0.3f, 0.04f, 0.04f, 0.04f, 0.7f}, 7);
-    expect_lobe(&p, CLOSURE_CONDUCTOR, (float[]){0.25f, 0.25f, 0.25f},
-                (float[]){0.1f, 0.2f, 0.3f, 0.7f}, 4);
+    expect_lobe(&p, "Conductor", (float[]){0.25f, 0.25f, 0.25f}, (float[]){0.1f, 0.2f, 0.3f, 0.7f},
+                4);
     release(&p);
 }
 
@@ -459,8 +459,8 @@ static void test_units_standard_surface_glass_is_one_lobe(void **state)
                                 SET_COLOR("transmission_color", 0.3f, 0.5f, 0.45f)};
     SHADE("standard_surface", settings, no_texels, &plane);
     assert_int_equal(p.info->lobe_count, 1);
-    expect_lobe(&p, CLOSURE_DIELECTRIC, one,
-                (float[]){1.5f, 0.2f, 1, 1, 1, 0.3f, 0.5f, 0.45f, 0, 0, 1}, 11);
+    expect_lobe(&p, "Dielectric", one, (float[]){1.5f, 0.2f, 1, 1, 1, 0.3f, 0.5f, 0.45f, 0, 0, 1},
+                11);
     release(&p);
 }
 

@@ -39,19 +39,13 @@ static void print_aovs(FILE *out)
 
 static void print_closures(FILE *out)
 {
-    static const char *const rows[][3] = {
-#define ARG(type, name)                               #type " " #name ", "
-#define LAYER_OVER(name)                              "closure " #name ", "
-#define CLOSURE(id, name, flags, args, doc, citation) {#name, args, doc},
-#include "sort/bsdf/closures.inc"
-#undef CLOSURE
-#undef LAYER_OVER
-#undef ARG
-    };
-    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
-        size_t length = strlen(rows[i][1]); /* without the last comma */
-        fprintf(out, "%s(%.*s)\n    %s\n", rows[i][0], (int)(length < 2 ? 0 : length - 2),
-                rows[i][1], rows[i][2]);
+    for (uint32_t i = 0; i < closure_count; ++i) {
+        const SslClosureRow *row = &closure_rows[i];
+        fprintf(out, "%s(", row->name);
+        for (uint32_t a = 0; a < row->arg_count; ++a)
+            fprintf(out, "%s%s %s", a > 0 ? ", " : "", ssl_type_name(row->args[a].type),
+                    row->args[a].name);
+        fprintf(out, ")\n    %s\n", row->doc);
     }
 }
 

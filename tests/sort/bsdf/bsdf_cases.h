@@ -8,7 +8,7 @@ typedef struct BsdfCase {
     const char *name;
     uint32_t closure_count;
     struct {
-        ClosureId id;
+        const char *name;
         float weight;
         float args[CLOSURE_MAX_SCALARS];
     } closures[4];      /* a layer covers all that follow it */

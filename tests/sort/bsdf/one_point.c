@@ -37,13 +37,15 @@ void one_shadow_bumps(OnePoint *p, float3 N)
     p->serial = ++made.last_serial;
 }
 
-void one_add_closure(OnePoint *p, ClosureId id, Spectrum weight, const float *args, uint32_t stride)
+void one_add_closure(OnePoint *p, const char *closure, Spectrum weight, const float *args,
+                     uint32_t stride)
 {
-    CHECK(p->term_count < ONE_POINT_TERMS);
+    uint32_t at = closure_find(closure);
+    CHECK(p->term_count < ONE_POINT_TERMS && at < closure_count);
     struct OnePointTerm *term = &p->terms[p->term_count++];
-    term->id = id;
+    term->closure = at;
     term->weight = weight;
-    for (uint32_t i = 0; i < closure_table_scalars(id); ++i)
+    for (uint32_t i = 0; i < closure_scalars(&closure_rows[at]); ++i)
         term->args[i] = args[(size_t)i * stride];
     p->serial = ++made.last_serial;
 }
@@ -73,16 +75,16 @@ static void begin(const OnePoint *p)
 
 static const BsdfTerm *add(const struct OnePointTerm *term, uint32_t slot)
 {
-    const BsdfDef *def = closure_programs_here()->defs[term->id];
+    const BsdfDef *def = closure_programs_here()->defs[term->closure];
     BsdfRow *args = made.args[slot];
-    for (uint32_t r = 0; r < closure_table_scalars(term->id); ++r)
+    for (uint32_t r = 0; r < closure_scalars(&closure_rows[term->closure]); ++r)
         args[r][made.lane] = term->args[r];
     for (uint32_t c = 0; c < 3; ++c)
         made.weight[c][made.lane] = term->weight.c[c];
     uint16_t live = (uint16_t)(1u << made.lane);
     if (def)
         return bsdf_block_add(made.block, def, args[0], made.weight[0], live);
-    bsdf_block_add_sum(made.block, term->id, args[0], made.weight[0], live);
+    bsdf_block_add_sum(made.block, (ClosureSum)term->closure, args[0], made.weight[0], live);
     return NULL;
 }
 
@@ -97,19 +99,20 @@ BsdfPoint one_point(const OnePoint *p)
     return (BsdfPoint){made.block, made.lane};
 }
 
-bool one_is_layer(ClosureId id)
+bool one_is_layer(const char *closure)
 {
-    const BsdfDef *def = closure_programs_here()->defs[id];
+    const BsdfDef *def = closure_programs_here()->defs[closure_find(closure)];
     return def && def->base_factor != BSDF_NO_ROW;
 }
 
-Spectrum one_layer_factor(const OnePoint *p, ClosureId id, const float *args, uint32_t stride)
+Spectrum one_layer_factor(const OnePoint *p, const char *closure, const float *args,
+                          uint32_t stride)
 {
-    if (!one_is_layer(id))
+    if (!one_is_layer(closure))
         return spectrum_splat(1.0f);
     OnePoint alone = *p;
     alone.term_count = 0;
-    one_add_closure(&alone, id, spectrum_splat(1.0f), args, stride);
+    one_add_closure(&alone, closure, spectrum_splat(1.0f), args, stride);
     begin(&alone);
     const BsdfTerm *term = add(&alone.terms[0], 0);
     const float *factor = bsdf_term_base_factor(term) + made.lane;

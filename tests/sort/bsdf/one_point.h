@@ -16,7 +16,7 @@ typedef struct OnePoint {
     uint64_t serial; /* of what it holds */
     uint32_t term_count;
     struct OnePointTerm {
-        ClosureId id;
+        uint32_t closure; /* its place in the table */
         Spectrum weight;
         float args[CLOSURE_MAX_SCALARS];
     } terms[ONE_POINT_TERMS];
@@ -27,12 +27,13 @@ void one_init(OnePoint *p, float3 wo, float3 Ng, uint32_t flags);
 void one_blur(OnePoint *p, float least_alpha);
 /* N: the unit shading normal before closures bent theirs. */
 void one_shadow_bumps(OnePoint *p, float3 N);
-/* Adds weight * closure(args); scalar i at args[i * stride]. */
-void one_add_closure(OnePoint *p, ClosureId id, Spectrum weight, const float *args,
+/* Adds weight * closure(args), of the closure of this name; scalar i at args[i * stride]. */
+void one_add_closure(OnePoint *p, const char *closure, Spectrum weight, const float *args,
                      uint32_t stride);
 /* Returns the factor on the weights of what a layer covers; 1 when the closure is no layer. */
-Spectrum one_layer_factor(const OnePoint *p, ClosureId id, const float *args, uint32_t stride);
-bool one_is_layer(ClosureId id);
+Spectrum one_layer_factor(const OnePoint *p, const char *closure, const float *args,
+                          uint32_t stride);
+bool one_is_layer(const char *closure);
 
 Spectrum one_eval(const OnePoint *p, float3 wi, float *out_pdf); /* out_pdf may be NULL */
 float one_pdf(const OnePoint *p, float3 wi);

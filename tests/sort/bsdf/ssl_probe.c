@@ -33,7 +33,8 @@ SslProbe *ssl_probe_create(const char *args, const char *value)
     CHECK(p && diags);
     *p = (SslProbe){0};
     strbuf_printf(&text,
-                  "bsdf Probe(%s) { lobe diffuse reflection { albedo = %s; eval { pdf = 0; } } }",
+                  "bsdf Probe(%s) { lobe diffuse reflection { albedo = %s; eval { f_cos = "
+                  "color(0); pdf = 0; } } }",
                   args, value);
     if (build(p, &text, diags, &err) != STATUS_OK) {
         diag_print(diags, &problems);

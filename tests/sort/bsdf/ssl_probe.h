@@ -6,7 +6,7 @@
 
 typedef struct SslProbe SslProbe;
 
-/* Compiles a probe. args: the declarations of its arguments, such as "float a, float2 b"; value: an expression of type color.
+/* Compiles a probe. args: the declarations of its arguments, such as "float a, vector b"; value: an expression of type color.
  * One that does not compile ends the program. */
 SslProbe *ssl_probe_create(const char *args, const char *value);
 /* Returns the value; args: the numbers of all arguments in order. */

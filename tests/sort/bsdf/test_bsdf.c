@@ -31,29 +31,36 @@ static bool is_near(float a, float b, float relative)
 static void test_bsdf_closure_table(void **state)
 {
     (void)state;
-    const SslClosureRow *rows = closure_table_rows();
-    for (uint32_t i = 0; i < CLOSURE_COUNT; ++i) {
+    for (uint32_t i = 0; i < closure_count; ++i) {
+        const SslClosureRow *row = &closure_rows[i];
+        const BsdfDef *def = closure_programs_here()->defs[i];
         uint32_t scalars = 0;
-        for (uint32_t a = 0; a < rows[i].arg_count; ++a)
-            scalars += rows[i].args[a].type == SSL_CLOSURE ? 0
-                       : rows[i].args[a].type == SSL_FLOAT ? 1
-                                                           : 3;
-        assert_int_equal(scalars, closure_table_scalars((ClosureId)i));
-        bool is_layer = rows[i].args[rows[i].arg_count - 1].type == SSL_CLOSURE;
-        assert_true(is_layer == one_is_layer((ClosureId)i));
-        assert_int_equal(closure_table_find(rows[i].name), i);
-        assert_true(strlen(rows[i].doc) > 20);
-        assert_int_equal(rows[i].flags, i == CLOSURE_EMISSION      ? SSL_CLOSURE_EMISSION
-                                        : i == CLOSURE_TRANSPARENT ? SSL_CLOSURE_TRANSPARENT
-                                                                   : 0);
+        for (uint32_t a = 0; a < row->arg_count; ++a)
+            scalars += row->args[a].type == SSL_CLOSURE ? 0
+                       : row->args[a].type == SSL_FLOAT ? 1
+                                                        : 3;
+        assert_int_equal(scalars, closure_scalars(row));
+        assert_int_equal(closure_find(row->name), i);
+        assert_true(strlen(row->doc) > 20);
+        assert_true(closure_is_layer(row) == one_is_layer(row->name));
+        assert_int_equal(row->flags, strcmp(row->name, "Emission") == 0 ? SSL_CLOSURE_EMISSION
+                                     : strcmp(row->name, "Transparent") == 0
+                                         ? SSL_CLOSURE_TRANSPARENT
+                                         : 0);
+        assert_true((def == NULL) == (i < CLOSURE_SUMS));
+        if (def) {
+            assert_string_equal(def->name, row->name);
+            assert_int_equal(def->arg_rows, scalars);
+        }
     }
-    const SslClosureRow *lambert = &rows[closure_table_find("Lambert")];
+    const SslClosureRow *lambert = &closure_rows[closure_find("Lambert")];
     assert_int_equal(lambert->arg_count, 2);
     assert_string_equal(lambert->args[0].name, "albedo");
     assert_int_equal(lambert->args[0].type, SSL_COLOR);
     assert_int_equal(lambert->args[1].type, SSL_NORMAL);
-    assert_int_equal(closure_table_find("lambert"), CLOSURE_COUNT);
-    assert_true((int)CLOSURE_COUNT <= (int)SSL_MAX_CLOSURES);
+    assert_string_equal(lambert->doc, "Ideal diffuse reflection. albedo in [0, 1].");
+    assert_string_equal(lambert->citation, "Lambert1760");
+    assert_int_equal(closure_find("lambert"), closure_count);
 }
 
 /* --- physics ----------------------------------------------------------------------------------- */
@@ -70,10 +77,13 @@ static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
  * the fibre. */
 static bool is_one_way(const BsdfCase *c)
 {
-    ClosureId first = c->closures[0].id;
-    return (one_is_layer(first) && c->closure_count > 1) || first == CLOSURE_TOON_DIFFUSE ||
-           first == CLOSURE_TOON_GLOSSY || first == CLOSURE_HAIR ||
-           first == CLOSURE_HAIR_REFLECTION || first == CLOSURE_HAIR_TRANSMISSION;
+    static const char *const one_way[] = {"ToonDiffuse", "ToonGlossy", "Hair", "HairReflection",
+                                          "HairTransmission"};
+    const char *first = c->closures[0].name;
+    for (size_t i = 0; i < SORT_COUNT_OF(one_way); ++i)
+        if (strcmp(first, one_way[i]) == 0)
+            return true;
+    return one_is_layer(first) && c->closure_count > 1;
 }
 
 /* Exchanging light and eye changes nothing; across an interface, but for the square of the index: f / n_o^2
@@ -153,7 +163,7 @@ static void test_bsdf_lambert_is_albedo_over_pi(void **state)
     float args[] = {0.8f, 0.5f, 0.25f, 0, 0, 2.5f};
     OnePoint b;
     one_init(&b, f3(0.6f, 0, 0.8f), f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), args, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(0.5f), args, 1);
     float pdf;
     Spectrum f = one_eval(&b, f3(0, 0.6f, 0.8f), &pdf);
     assert_true(is_near(f.c[0], 0.4f * 0.8f / SORT_PI, 1e-6f));
@@ -173,7 +183,7 @@ static void test_bsdf_mirror_and_window(void **state)
     OnePoint b;
     BsdfSample s;
     one_init(&b, wo, f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), mirror, 1);
+    one_add_closure(&b, "Conductor", spectrum_splat(1.0f), mirror, 1);
     assert_false(bsdf_point_has_smooth(one_point(&b)));
     assert_true(one_sample(&b, 0.3f, f2(0.1f, 0.9f), &s));
     assert_int_equal(s.flags, BSDF_REFLECTION | BSDF_DELTA);
@@ -185,7 +195,7 @@ static void test_bsdf_mirror_and_window(void **state)
     for (int side = 0; side < 2; ++side) {
         float3 from = side ? f3(wo.x, wo.y, -wo.z) : wo;
         one_init(&b, from, f3(0, 0, 1), 0);
-        one_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), window, 1);
+        one_add_closure(&b, "Dielectric", spectrum_splat(1.0f), window, 1);
         uint32_t reflected = 0;
         float chance = 0.0f;
         for (uint32_t i = 0; i < 1000; ++i) {
@@ -207,7 +217,7 @@ static void test_bsdf_mirror_and_window(void **state)
     }
     /* Total reflection from inside. */
     one_init(&b, f3(0.8f, 0, -0.6f), f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), window, 1);
+    one_add_closure(&b, "Dielectric", spectrum_splat(1.0f), window, 1);
     assert_true(one_sample(&b, 0.999f, f2(0, 0), &s) && (s.flags & BSDF_REFLECTION) &&
                 s.pdf == 1.0f);
 }
@@ -221,15 +231,15 @@ static void test_bsdf_emission_and_transparency_add_up(void **state)
     OnePoint b;
     BsdfSample s;
     one_init(&b, wo, f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(2.0f), red, 1);
-    one_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(1.0f), red, 1);
+    one_add_closure(&b, "Emission", spectrum_splat(2.0f), red, 1);
+    one_add_closure(&b, "Emission", spectrum_splat(1.0f), red, 1);
     assert_true(bsdf_point_emission(one_point(&b)).c[0] == 9.0f && one_lobe_count(&b) == 0);
     assert_false(one_sample(&b, 0.5f, f2(0.5f, 0.5f), &s));
-    one_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.5f), half, 1);
-    one_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.25f), half, 1);
+    one_add_closure(&b, "Transparent", spectrum_splat(0.5f), half, 1);
+    one_add_closure(&b, "Transparent", spectrum_splat(0.25f), half, 1);
     assert_true(bsdf_point_transparency(one_point(&b)).c[0] == 0.375f &&
                 bsdf_point_transparency(one_point(&b)).c[2] == 0.0f);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(0.5f), white, 1);
     Spectrum straight = spectrum_splat(0.0f);
     for (uint32_t i = 0; i < 4096; ++i)
         if (one_sample(&b, 0.2f, f2(((float)i + 0.5f) / 4096.0f, 0.7f), &s) &&
@@ -249,8 +259,8 @@ static void test_bsdf_weights_may_be_negative(void **state)
     float white[] = {1, 1, 1, 0, 0, 1};
     OnePoint b;
     one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), white, 1);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(-1.0f), white, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(1.0f), white, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(-1.0f), white, 1);
     float pdf;
     Spectrum f = one_eval(&b, f3(0.6f, 0, 0.8f), &pdf);
     assert_true(spectrum_is_black(f) && is_near(pdf, 0.8f / SORT_PI, 1e-5f));
@@ -269,7 +279,7 @@ static void test_bsdf_normals_face_the_viewer(void **state)
             flip & 1 ? -1.0f : 1.0f; /* a normal the other way round, and the back of the face */
         OnePoint b;
         one_init(&b, wo, f3(0, 0, flip & 2 ? -1.0f : 1.0f), 0);
-        one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+        one_add_closure(&b, "Conductor", spectrum_splat(1.0f), args, 1);
         float f = one_eval(&b, wi, NULL).c[0];
         expected = flip == 0 ? f : expected;
         assert_true(f > 0.0f && f == expected);
@@ -278,7 +288,7 @@ static void test_bsdf_normals_face_the_viewer(void **state)
     args[6] = 0.0f; /* no normal: the geometric one */
     OnePoint b;
     one_init(&b, wo, f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+    one_add_closure(&b, "Conductor", spectrum_splat(1.0f), args, 1);
     assert_true(one_eval(&b, wi, NULL).c[0] == expected);
 }
 
@@ -297,11 +307,11 @@ static void test_bsdf_light_does_not_leak(void **state)
         OnePoint b;
         one_init(&b, wo, f3(0, 0, 1), 0);
         if (i % 4 == 1)
-            one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), lambert, 1);
+            one_add_closure(&b, "Lambert", spectrum_splat(1.0f), lambert, 1);
         else if (i % 4 == 2)
-            one_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), glass, 1);
+            one_add_closure(&b, "Dielectric", spectrum_splat(1.0f), glass, 1);
         else
-            one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), metal, 1);
+            one_add_closure(&b, "Conductor", spectrum_splat(1.0f), metal, 1);
         float3 wi = random_direction(&random);
         Spectrum f = one_eval(&b, wi, NULL);
         assert_true(spectrum_is_finite(f) && f.c[0] >= 0.0f);
@@ -332,12 +342,12 @@ static void test_bsdf_notes_what_it_leaves_out(void **state)
     float white[] = {1, 1, 1, 0, 0, 1}, bad[] = {1, NAN, 1, 0, 0, 1};
     OnePoint b;
     one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), bad, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(1.0f), bad, 1);
     assert_int_equal(one_faults(&b), BSDF_FAULT_NOT_FINITE);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(INFINITY), white, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(INFINITY), white, 1);
     assert_int_equal(one_lobe_count(&b), 0);
     one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
-    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.0f), white, 1);
+    one_add_closure(&b, "Lambert", spectrum_splat(0.0f), white, 1);
     assert_true(one_lobe_count(&b) == 0 && one_faults(&b) == 0);
 }
 
@@ -345,7 +355,7 @@ static void test_bsdf_notes_what_it_leaves_out(void **state)
 static void test_bsdf_blocks_have_room(void **state)
 {
     (void)state;
-    const BsdfDef *lambert = closure_programs_here()->defs[CLOSURE_LAMBERT];
+    const BsdfDef *lambert = closure_programs_here()->defs[closure_find("Lambert")];
     alignas(64) BsdfRow args[6], weight[3];
     Arena *arena = arena_create(0, 0);
     assert_non_null(arena);
@@ -382,7 +392,7 @@ static void test_bsdf_tangents_near_the_normal(void **state)
         OnePoint b;
         BsdfSample s;
         one_init(&b, wo, N, 0);
-        one_add_closure(&b, CLOSURE_GLOSSY, spectrum_splat(1.0f), args, 1);
+        one_add_closure(&b, "Glossy", spectrum_splat(1.0f), args, 1);
         float u = random_unit(&random), v = random_unit(&random);
         if (one_sample(&b, 0.5f, f2(u, v), &s))
             assert_true(fabsf(f3_length(s.wi) - 1.0f) < 1e-5f);
@@ -402,7 +412,8 @@ static void test_bsdf_stays_finite(void **state)
             wo = f3_normalize(f3(wo.x, wo.y, wo.z * 1e-4f));
         if (i % 5 == 0)
             wi = f3_normalize(f3(-wo.x, -wo.y, wi.z * 1e-5f));
-        ClosureId id = (ClosureId)(i % CLOSURE_COUNT);
+        const char *first = closure_rows[i % closure_count].name;
+        const char *second = closure_rows[(i / 7) % closure_count].name;
         float args[CLOSURE_MAX_SCALARS];
         for (uint32_t k = 0; k < CLOSURE_MAX_SCALARS; ++k) {
             uint32_t choice = (uint32_t)(random_unit(&random) * 32.0f);
@@ -410,16 +421,14 @@ static void test_bsdf_stays_finite(void **state)
         }
         OnePoint b;
         one_init(&b, wo, i & 1 ? f3(0, 0, 1) : random_direction(&random), i >> 1 & 3);
-        one_add_closure(&b, id, spectrum_splat(1.0f), args, 1);
-        one_add_closure(&b, (ClosureId)((i / 7) % CLOSURE_COUNT), spectrum_splat(0.5f), args, 1);
+        one_add_closure(&b, first, spectrum_splat(1.0f), args, 1);
+        one_add_closure(&b, second, spectrum_splat(0.5f), args, 1);
         assert_int_equal(one_faults(&b), 0);
         float pdf;
         Spectrum f = one_eval(&b, wi, &pdf);
         bool is_good = spectrum_is_finite(f) && isfinite(pdf) && pdf >= 0.0f && f.c[0] >= 0.0f;
         if (!is_good)
-            print_message("%s or %s: f %g, pdf %g\n", closure_table_rows()[id].name,
-                          closure_table_rows()[(i / 7) % CLOSURE_COUNT].name, (double)f.c[0],
-                          (double)pdf);
+            print_message("%s or %s: f %g, pdf %g\n", first, second, (double)f.c[0], (double)pdf);
         assert_true(is_good);
         BsdfSample s;
         float x = random_unit(&random), y = random_unit(&random);
@@ -431,9 +440,7 @@ static void test_bsdf_stays_finite(void **state)
             assert_true(s.pdf == one_pdf(&b, s.wi));
         Spectrum albedo = bsdf_point_albedo(one_point(&b));
         if (!(spectrum_max(albedo) < 1.6f))
-            print_message("%s and %s: albedo %g\n", closure_table_rows()[id].name,
-                          closure_table_rows()[(i / 7) % CLOSURE_COUNT].name,
-                          (double)spectrum_max(albedo));
+            print_message("%s and %s: albedo %g\n", first, second, (double)spectrum_max(albedo));
         assert_true(spectrum_is_finite(albedo) && spectrum_max(albedo) < 1.6f);
     }
 }

@@ -71,10 +71,10 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
     for (uint32_t r = 0; r <= 20; ++r) {
         float x = (float)r / 20.0f;
         BsdfCase lossless[] = {
-            {"conductor", 1, {{CLOSURE_CONDUCTOR, 1, {1, 1, 1, x, 0, 0, 1}}}, 1, 0, true, true, 0},
+            {"conductor", 1, {{"Conductor", 1, {1, 1, 1, x, 0, 0, 1}}}, 1, 0, true, true, 0},
             {"plastic",
              1,
-             {{CLOSURE_PLASTIC, 1, {1, 1, 1, 0.04f, 0.2f, 0.6f, x, 0, 0, 1}}},
+             {{"Plastic", 1, {1, 1, 1, 0.04f, 0.2f, 0.6f, x, 0, 0, 1}}},
              1,
              0,
              true,
@@ -82,7 +82,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"dielectric",
              1,
-             {{CLOSURE_DIELECTRIC, 1, {1.2f + 0.05f * (float)r, x, 1, 1, 1, 1, 1, 1, 0, 0, 1}}},
+             {{"Dielectric", 1, {1.2f + 0.05f * (float)r, x, 1, 1, 1, 1, 1, 1, 0, 0, 1}}},
              1,
              1.5f,
              true,
@@ -90,7 +90,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"glossy",
              1,
-             {{CLOSURE_GLOSSY, 1, {1, 1, 1, x, 0, 1, 0, 0, 0, 0, 0, 0, 1}}},
+             {{"Glossy", 1, {1, 1, 1, x, 0, 1, 0, 0, 0, 0, 0, 0, 1}}},
              1,
              0,
              true,
@@ -98,7 +98,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"specular",
              1,
-             {{CLOSURE_SPECULAR, 1, {1, 1, 1, 1.5f, x, 1, 0, 0, 0, 0, 0, 0, 1}}},
+             {{"Specular", 1, {1, 1, 1, 1.5f, x, 1, 0, 0, 0, 0, 0, 0, 1}}},
              1,
              0,
              true,
@@ -106,7 +106,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"glossy by the view",
              1,
-             {{CLOSURE_GLOSSY, 1, {1, 1, 1, x, 0, 2, 0, 0, 0, 0, 0, 0, 1}}},
+             {{"Glossy", 1, {1, 1, 1, x, 0, 2, 0, 0, 0, 0, 0, 0, 1}}},
              1,
              0,
              true,
@@ -114,7 +114,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"specular by the view",
              1,
-             {{CLOSURE_SPECULAR, 1, {1, 1, 1, 1.5f, x, 2, 0, 0, 0, 0, 0, 0, 1}}},
+             {{"Specular", 1, {1, 1, 1, 1.5f, x, 2, 0, 0, 0, 0, 0, 0, 1}}},
              1,
              0,
              true,
@@ -122,7 +122,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"sheet",
              1,
-             {{CLOSURE_THIN_DIELECTRIC, 1, {1.6f, x, 1, 1, 1, 1, 1, 1, 0, 0, 1}}},
+             {{"ThinDielectric", 1, {1.6f, x, 1, 1, 1, 1, 1, 1, 0, 0, 1}}},
              1,
              0,
              true,
@@ -130,8 +130,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"coat",
              2,
-             {{CLOSURE_COAT, 1, {1, 1, 1, 1.5f, x, 1, 0, 0, 1}},
-              {CLOSURE_LAMBERT, 1, {1, 1, 1, 0, 0, 1}}},
+             {{"Coat", 1, {1, 1, 1, 1.5f, x, 1, 0, 0, 1}}, {"Lambert", 1, {1, 1, 1, 0, 0, 1}}},
              1,
              0,
              true,
@@ -139,10 +138,10 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"specular layer",
              2,
-             {{CLOSURE_SPECULAR_LAYER,
+             {{"SpecularLayer",
                1,
                {0.02f, 0.02f, 0.02f, 1.05f + x * 2.5f, x, 2, 0, 0, 0, 0, 1, 0, 0, 1}},
-              {CLOSURE_LAMBERT, 1, {1, 1, 1, 0, 0, 1}}},
+              {"Lambert", 1, {1, 1, 1, 0, 0, 1}}},
              1,
              1.5f,
              true,
@@ -150,7 +149,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"hair reflection",
              1,
-             {{CLOSURE_HAIR_REFLECTION, 1, {1, 1, 1, x, 1 - x, 0.5f - x, 1, 0, 0}}},
+             {{"HairReflection", 1, {1, 1, 1, x, 1 - x, 0.5f - x, 1, 0, 0}}},
              1,
              0,
              true,
@@ -158,7 +157,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"hair transmission",
              1,
-             {{CLOSURE_HAIR_TRANSMISSION, 1, {1, 1, 1, x, 1 - x, x - 0.5f, 1, 0, 1}}},
+             {{"HairTransmission", 1, {1, 1, 1, x, 1 - x, x - 0.5f, 1, 0, 1}}},
              1,
              0,
              true,
@@ -166,7 +165,7 @@ static void test_bsdf_white_furnace_at_all_roughnesses(void **state)
              0},
             {"hair",
              1,
-             {{CLOSURE_HAIR, 1, {0, 0, 0, x, 1 - x, 0, 1.55f, 0.03f, 2 * x - 1, 1, 0, 0}}},
+             {{"Hair", 1, {0, 0, 0, x, 1 - x, 0, 1.55f, 0.03f, 2 * x - 1, 1, 0, 0}}},
              1,
              1.5f,
              true,
@@ -200,7 +199,7 @@ static void test_bsdf_ggx_directional_albedo(void **state)
             OnePoint b;
             one_init(&b, f3(sqrtf(1.0f - cosines[m] * cosines[m]), 0, cosines[m]), f3(0, 0, 1),
                      BSDF_SINGLE_SCATTER);
-            one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+            one_add_closure(&b, "Conductor", spectrum_splat(1.0f), args, 1);
             assert_true(fabsf(furnace(&b, 1 << 16).c[0] - expected[a][m]) < 5e-4f);
         }
         float average = ssl_probe_at(ggx_average_probe, &alphas[a]).x;
@@ -227,7 +226,7 @@ static void test_bsdf_multiple_scattering_takes_colour(void **state)
         const BsdfCase metal = {
             .name = "coloured metal",
             .closure_count = 1,
-            .closures = {{CLOSURE_GLOSSY,
+            .closures = {{"Glossy",
                           1,
                           {color[0], color[1], color[2], roughness, 0, 1, 0, 0, 0, 0, 0, 0, 1}}}};
         OnePoint b;
@@ -363,7 +362,7 @@ static void test_bsdf_tilted_normals_do_not_gain(void **state)
         float args[] = {1, 1, 1, (float)random_unit(&random), N.x, N.y, N.z};
         OnePoint b;
         one_init(&b, wo, f3(0, 0, 1), 0);
-        one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+        one_add_closure(&b, "Conductor", spectrum_splat(1.0f), args, 1);
         assert_true(furnace(&b, 1 << 12).c[0] < 1.01f);
     }
 }
@@ -381,11 +380,11 @@ static int create_probes(void **state)
     dielectric_probe = ssl_probe_create("float alpha, float eta, float c",
                                         "color(dielectric_albedo(alpha, eta, c), 0, 0)");
     sheen_probe = ssl_probe_create("float alpha, float c", "color(cloth_albedo(alpha, c), 0, 0)");
-    visible_probe =
-        ssl_probe_create("vector o, vector h, float2 alpha",
-                         "color(ggx_d(h, alpha),"
-                         " ggx_visible_pdf(ggx_d(h, alpha), dot(o, h), o.z, ggx_stretch(o, alpha)),"
-                         " ggx_stretch(o, alpha))");
+    visible_probe = ssl_probe_create("vector o, vector h, float alpha_x, float alpha_y",
+                                     "color(ggx_d(h, float2(alpha_x, alpha_y)),"
+                                     " ggx_visible_pdf(ggx_d(h, float2(alpha_x, alpha_y)), dot(o, "
+                                     "h), o.z, ggx_stretch(o, float2(alpha_x, alpha_y))),"
+                                     " ggx_stretch(o, float2(alpha_x, alpha_y)))");
     return 0;
 }
 

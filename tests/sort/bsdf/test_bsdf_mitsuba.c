@@ -29,7 +29,7 @@ static OnePoint glass(const double a[5])
     OnePoint bsdf;
     const float args[] = {1.5f, (float)a[0], 1, 1, 1, 1, 1, 1, 0, 0, 1};
     one_init(&bsdf, f3((float)sqrt(1 - a[1] * a[1]), 0, (float)a[1]), f3(0, 0, 1), 0);
-    one_add_closure(&bsdf, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), args, 1);
+    one_add_closure(&bsdf, "Dielectric", spectrum_splat(1.0f), args, 1);
     return bsdf;
 }
 
@@ -40,7 +40,7 @@ static OnePoint hair(const double a[5])
     const float args[] = {dark,  dark, dark,        (float)a[0], (float)a[1], 0,
                           1.55f, 0,    (float)a[4], 1,           0,           0};
     one_init(&bsdf, f3((float)sin(a[3]), 0, (float)cos(a[3])), f3(0, 0, 1), BSDF_FIBRE);
-    one_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
+    one_add_closure(&bsdf, "Hair", spectrum_splat(1.0f), args, 1);
     return bsdf;
 }
 

@@ -44,9 +44,8 @@ static ClosureValue compute(const ClosureValue *row)
     one_init(&p, vec(row->wo), vec(row->Ng), row->options);
     one_blur(&p, row->blur);
     one_shadow_bumps(&p, vec(row->unbent));
-    ClosureId id = closure_table_find(row->closure);
-    Spectrum factor = one_layer_factor(&p, id, row->args, 1);
-    one_add_closure(&p, id, spectrum_splat(1.0f), row->args, 1);
+    Spectrum factor = one_layer_factor(&p, row->closure, row->args, 1);
+    one_add_closure(&p, row->closure, spectrum_splat(1.0f), row->args, 1);
     if (!one_sample(&p, row->u[2], f2(row->u[0], row->u[1]), &s))
         s = (BsdfSample){0};
     store(s.wi, now.drawn);
@@ -114,7 +113,7 @@ static void print_row(const ClosureValue *v)
     print_numbers(v->unbent, 3);
     print_numbers(v->wo, 3);
     print_numbers(v->Ng, 3);
-    print_numbers(v->args, closure_table_scalars(closure_table_find(v->closure)));
+    print_numbers(v->args, closure_scalars(&closure_rows[closure_find(v->closure)]));
     printf("\n ");
     print_numbers(v->u, 3);
     print_numbers(v->drawn, 3);

@@ -131,7 +131,7 @@ static uint32_t find_ways(SslContext *ctx, const SslSource *source, BsdfBuild *b
         if (!closure_programs_fit(c))
             continue;
         names[way_count] = c->cpu;
-        ways[way_count] = c->defs[closure_table_find(info.name)];
+        ways[way_count] = c->defs[closure_find(info.name)];
         assert_non_null(ways[way_count++]);
     }
     diag_list_destroy(diags);

@@ -142,7 +142,7 @@ static void test_light_lobes_keep_strata(void **state)
     OnePoint b;
     one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
     for (int i = 0; i < 2; ++i)
-        one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
+        one_add_closure(&b, "Lambert", spectrum_splat(0.5f), white, 1);
     double random = variance_of_quarter(&b, SAMPLER_INDEPENDENT);
     double stratified = variance_of_quarter(&b, SAMPLER_SOBOL);
     print_message("choice of lobes: %.3g of the variance of random pairs\n", stratified / random);

@@ -520,7 +520,7 @@ static void test_curves_reflect_like_their_surface(void **state)
                               1.55f, 0,    hit.b2, hit.T.x, hit.T.y, hit.T.z};
         OnePoint bsdf;
         one_init(&bsdf, f3_neg(hit.I), hit.Ng_front, 0);
-        one_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
+        one_add_closure(&bsdf, "Hair", spectrum_splat(1.0f), args, 1);
         float3 mirror = f3_madd(hit.I, -2.0f * f3_dot(hit.I, hit.N), hit.N);
         float at = one_eval(&bsdf, mirror, NULL).c[0];
         float3 over = f3_madd(mirror, 0.3f, f3_cross(hit.T, hit.N)),
