@@ -86,6 +86,16 @@ static inline void ray_batch_set(RayBatch *b, uint32_t i, const Ray *ray)
     b->t_min[i] = ray->t_min, b->t_max[i] = ray->t_max, b->time[i] = ray->time;
     b->past[i] = ray->past;
 }
+/* Sets ray i to one that begins: it has passed nothing. */
+static inline void ray_batch_start(RayBatch *b, uint32_t i, float3 origin, float3 direction,
+                                   float t_max, float time)
+{
+    b->origin[0][i] = origin.x, b->origin[1][i] = origin.y, b->origin[2][i] = origin.z;
+    b->direction[0][i] = direction.x, b->direction[1][i] = direction.y;
+    b->direction[2][i] = direction.z;
+    b->t_min[i] = 0.0f, b->t_max[i] = t_max, b->time[i] = time;
+    b->past[i] = (RayPast){0};
+}
 static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
 {
     return (Ray){.origin = f3(b->origin[0][i], b->origin[1][i], b->origin[2][i]),

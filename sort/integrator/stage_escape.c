@@ -101,7 +101,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     if (path->flags & PATH_SEEN)
         return true;
     float *aov = w->samples[path->sample].aov;
-    aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
+    aov[FILM_AT_DEPTH] = camera_distance(&w->shared->camera, ray->time, met);
     aov[FILM_AT_MIST] -= spectrum_average(path->beta) * (1.0f - wave_mist(w, aov[FILM_AT_DEPTH]));
     return true;
 }

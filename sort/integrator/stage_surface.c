@@ -63,7 +63,7 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
                                  uint32_t point, float time, bool is_transparent)
 {
     float *aov = w->samples[path->sample].aov;
-    float distance = wave_camera_distance(w, time, hit->P);
+    float distance = camera_distance(&w->shared->camera, time, hit->P);
     if (path->event == 0 || !is_transparent)
         aov[FILM_AT_DEPTH] = distance;
     if (film_aovs_have(w->aovs, FILM_AOV_MIST)) {
@@ -117,14 +117,13 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
                            const SurfacePoint *end)
 {
     SurfacePoint begin = hit_point(hit);
-    float3 origin = ray_leave(&begin, light->wi);
-    Ray ray = {
-        .origin = origin, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
-    if (!isinf(light->distance_m))
-        ray = ray_between(origin, ray_leave(end, f3_neg(light->wi)), light->wi, ray.time);
+    float3 origin = ray_leave(&begin, light->wi), direction = light->wi;
+    float t_max = INFINITY;
+    if (light->distance_m < INFINITY)
+        t_max = ray_between(origin, ray_leave(end, f3_neg(light->wi)), light->wi, &direction);
     if (light->visibility->is_shadowless)
-        ray.t_max = -1.0f; /* an empty segment is clear */
-    ray_batch_set(&w->shadow.rays, i, &ray);
+        t_max = -1.0f; /* an empty segment is clear */
+    ray_batch_start(&w->shadow.rays, i, origin, direction, t_max, w->rays.time[i]);
     w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
     w->shadow.state[i] = SHADOW_QUEUED;
 }
@@ -529,12 +528,9 @@ static void continue_path(Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint 
     if (w->reads.path_footprints)
         next_footprint(hit, sample, shade_pixel_scale(w->shade), &path->diff);
     SurfacePoint surface = hit_point(hit);
-    Ray ray = {.origin = ray_leave(&surface, sample->wi),
-               .direction = sample->wi,
-               .t_max = INFINITY,
-               .time = w->rays.time[i]};
-    ASSERT(f3_is_unit(ray.direction));
-    ray_batch_set(&w->rays, i, &ray);
+    ASSERT(f3_is_unit(sample->wi));
+    ray_batch_start(&w->rays, i, ray_leave(&surface, sample->wi), sample->wi, INFINITY,
+                    w->rays.time[i]);
 }
 
 /* Records the surface if the camera sees it, and continues the path along the sampled direction or ends it. sample: NULL

@@ -176,14 +176,6 @@ struct Wave {
     WaveCounters counters;
 };
 
-/* Returns the camera's distance to a point, as the depth AOV has it; the camera stands as it does at `time` in [0, 1]
- * of the shutter. */
-static inline float wave_camera_distance(const Wave *w, float time, float3 point)
-{
-    CameraView view = camera_view_at(&w->shared->camera, time);
-    return camera_distance(&view, point);
-}
-
 /* Returns how much mist lies before a point at `distance` metres: 0 none, 1 all. */
 static inline float wave_mist(const Wave *w, float distance)
 {

@@ -308,8 +308,13 @@ bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float tim
     return true;
 }
 
-float camera_distance(const CameraView *view, float3 point)
+float camera_distance(const CameraView *view, float time, float3 point)
 {
+    CameraView moved;
+    if (view->key_count > 0) {
+        moved = camera_view_at(view, time);
+        view = &moved;
+    }
     float3 to_point = f3_sub(point, view->position);
     return view->kind == SCENE_CAMERA_ORTHOGRAPHIC ? -f3_dot(to_point, view->axis_z)
                                                    : f3_length(to_point);

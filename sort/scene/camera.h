@@ -57,8 +57,9 @@ bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float tim
 bool camera_matrices(const CameraView *view, uint32_t width_px, uint32_t height_px,
                      float out_world_to_camera[16], float out_world_to_picture[16]);
 
-/* How far a point is from where its ray left: the camera's position, or the plane of an orthographic one. */
-float camera_distance(const CameraView *view, float3 point);
+/* Returns how far a point is from where its ray left: the camera's position at `time` in [0, 1] of the shutter, or the plane
+ * of an orthographic one. */
+float camera_distance(const CameraView *view, float time, float3 point);
 
 /* Where a point in world space appears through the middle of the lens. False when it is not in
  * front of the camera, or not in its circle. */

@@ -68,19 +68,17 @@ static inline float3 ray_leave(const SurfacePoint *point, float3 direction)
               ray_round_toward(moved.z, side * point->n.z));
 }
 
-/* The ray from one place to another, as ray_leave gives them; it ends just before the second one. wi: the direction
- * that this is the ray for, which it has up to rounding. A dead ray when the places are too near to each other for
- * anything to lie between. */
-static inline Ray ray_between(float3 from, float3 to, float3 wi, float time)
+/* Returns the length of the ray from one place to another, as ray_leave gives them, which ends just before the second one;
+ * -1, of a dead ray, when they are too near to each other for anything to lie between. wi: the direction that this is the
+ * ray for; *out_direction is the same up to rounding. */
+static inline float ray_between(float3 from, float3 to, float3 wi, float3 *out_direction)
 {
     const float all_but_rounding = 1.0f - 8.0f * RAY_ROUNDING;
     float3 way = f3_sub(to, from);
     float distance = f3_length(way);
     bool is_ahead = f3_dot(way, wi) > 0.0f && distance > 0.0f;
-    return (Ray){.origin = from,
-                 .direction = is_ahead ? f3_scale(way, 1.0f / distance) : wi,
-                 .t_max = is_ahead ? distance * all_but_rounding : -1.0f,
-                 .time = time};
+    *out_direction = is_ahead ? f3_scale(way, 1.0f / distance) : wi;
+    return is_ahead ? distance * all_but_rounding : -1.0f;
 }
 
 #endif

@@ -915,8 +915,9 @@ static void test_accel_rectangles_do_not_shadow_themselves(void **unused)
             if (!light_shape_sample(&shape, from, u, &wi, &distance, &pdf))
                 continue;
             SurfacePoint end = light_shape_point(&shape, from, wi, distance);
-            Ray ray = ray_between(from, ray_leave(&end, f3_neg(wi)), wi, 0.0f);
-            ray_batch_set(&t.shadow.rays, i, &ray);
+            float3 direction;
+            float t_max = ray_between(from, ray_leave(&end, f3_neg(wi)), wi, &direction);
+            ray_batch_start(&t.shadow.rays, i, from, direction, t_max, 0.0f);
             t.shadow.state[i] = SHADOW_QUEUED;
             ++sent;
         }

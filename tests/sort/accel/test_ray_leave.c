@@ -103,7 +103,8 @@ static uint32_t count_self_hits(const SceneFixture *f, Tracer *t, uint64_t *stat
                 other = random_place(&f->scene, state);
             SurfacePoint begin = hit_point(&other.hit);
             float3 wi = f3_normalize(f3_sub(point.P, begin.P));
-            ray = ray_between(ray_leave(&begin, wi), ray_leave(&point, f3_neg(wi)), wi, 0.0f);
+            ray.origin = ray_leave(&begin, wi);
+            ray.t_max = ray_between(ray.origin, ray_leave(&point, f3_neg(wi)), wi, &ray.direction);
         }
         ray_batch_set(&t->rays, i, &ray);
     }

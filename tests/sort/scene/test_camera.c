@@ -433,7 +433,8 @@ static void test_camera_projections_are_inverted(void **state)
             assert_true(camera_project(&view, point, &back));
             assert_true(fabsf(back.x - film.x) < 3e-3f && fabsf(back.y - film.y) < 3e-3f);
             if (kind != SCENE_CAMERA_PERSPECTIVE)
-                assert_true(fabsf(camera_distance(&view, point) - distance) < 1e-5f * distance);
+                assert_true(fabsf(camera_distance(&view, 0.5f, point) - distance) <
+                            1e-5f * distance);
         }
     }
 }
