@@ -77,8 +77,12 @@ enum {
     SSL_LOBE_BENT = 256, /* the normal bends so that mirror directions stay above the surface */
     /* Passes count its light as that, whatever the words above say. */
     SSL_LOBE_SEEN_AS_GLOSSY = 512,
-    SSL_LOBE_SEEN_AS_TRANSMISSION = 1024
+    SSL_LOBE_SEEN_AS_TRANSMISSION = 1024,
+    SSL_LOBE_RECIPROCAL = 2048 /* exchanging light and viewer changes nothing */
 };
+
+/* Returns the word of one of these kinds: "reflection"; NULL: there is no such kind. The string is static. */
+const char *ssl_lobe_word(uint32_t kind);
 
 /* --- tables of the host ------------------------------------------------------------------- */
 

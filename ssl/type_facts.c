@@ -72,3 +72,15 @@ void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobals
     }
     out_layout->stride_bytes = floats * (uint32_t)sizeof(float);
 }
+
+const char *ssl_lobe_word(uint32_t kind)
+{
+    static const char *const words[] = {
+        "reflection",           "transmission", "diffuse", "glossy", "delta",
+        "transparent",          "subsurface",   "fibre",   "bent",   "seen_as_glossy",
+        "seen_as_transmission", "reciprocal"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (kind == 1u << i)
+            return words[i];
+    return NULL;
+}

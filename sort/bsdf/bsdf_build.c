@@ -3,10 +3,12 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/bsdf/bsdf_program.h"
+#include "sort/bsdf/closure_table.h"
+#include "ssl/ssl_limits.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { PROGRAMS_MAX = 1 + 2 * SSL_MAX_BSDF_LOBES, STATE_MAX = 160 };
+enum { PROGRAMS_MAX = 1 + 2 * SSL_MAX_BSDF_LOBES, STATE_MAX = 160, STATE_ROWS_MAX = 1024 };
 
 struct BsdfBuild {
     BsdfDef def;
@@ -19,7 +21,7 @@ struct BsdfBuild {
 
 /* A row of the state, or an argument, by name. */
 typedef struct Named {
-    char name[SSL_CPU_CLASS_BYTES];
+    char name[SSL_MAX_NAME_BYTES + 16];
     BsdfPort port;
 } Named;
 
@@ -94,6 +96,10 @@ static Status output_port(Builder *b, const SslOutputInfo *output, BsdfPort *out
         }
     *out_port = (BsdfPort){BSDF_PORT_STATE, (uint16_t)b->build->def.state_rows};
     b->build->def.state_rows += ssl_value_scalars(output->type, output->shape);
+    if (b->build->def.state_rows > STATE_ROWS_MAX)
+        return error_set(b->err, STATUS_LIMIT,
+                         "eval and sample of bsdf '%s' read more than %d numbers of its state",
+                         b->build->def.name, STATE_ROWS_MAX);
     return add_named(b, output->name, BSDF_PORT_STATE, out_port->row);
 }
 
@@ -130,6 +136,10 @@ static Status name_arguments(Builder *b, const SslUnitInfo *info)
             continue;
         TRY(add_named(b, info->params[i].name, BSDF_PORT_ARG, b->build->def.arg_rows));
         b->build->def.arg_rows += ssl_value_scalars(info->params[i].type, info->params[i].shape);
+        if (b->build->def.arg_rows > CLOSURE_MAX_SCALARS)
+            return error_set(b->err, STATUS_LIMIT,
+                             "the arguments of bsdf '%s' are more than %d numbers",
+                             b->build->def.name, CLOSURE_MAX_SCALARS);
     }
     return STATUS_OK;
 }

@@ -145,6 +145,23 @@ static Status apply_settings(Render *r, Error *err)
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
 }
 
+/* Lists the closures that the sources of the scene's shaders define beside the built-in ones. */
+static Status list_closures(Render *r, Error *err)
+{
+    uint32_t count = 0;
+    SslSource *sources = MEM_ARRAY(SslSource, r->scene->shader_count + 1);
+    if (!sources)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory reading shaders");
+    for (uint32_t i = 0; i < r->scene->shader_count; ++i)
+        if (!r->scene->shaders[i].is_unit)
+            sources[count++] =
+                (SslSource){.name = r->scene->shaders[i].name, .text = r->scene->shaders[i].text};
+    Status status = closure_list_create(sources, count, &r->closures, err);
+    ASSERT(status != STATUS_OK || closure_list_own_count(r->closures) == 0 || count > 0);
+    mem_free(sources);
+    return status;
+}
+
 static Status create_context(Render *r, Error *err)
 {
     char folder[PATH_BYTES];
@@ -152,6 +169,7 @@ static Status create_context(Render *r, Error *err)
     SslContextDesc context = {
         .size_bytes = sizeof context, .cache_folder = folder, .cpu = r->options.cpu};
     ssl_tables_describe(&context);
+    closure_list_describe(r->closures, &context);
     return ssl_context_create(&context, &r->ssl, err);
 }
 
@@ -159,9 +177,11 @@ static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
 {
     uint64_t start = clock_now_ns();
     render_announce(r, "compiling shaders");
+    TRY(closure_list_build(r->closures, r->ssl, r->options.thread_count, diagnostics, err));
     MaterialSetDesc set = {.size_bytes = sizeof set,
                            .scene = r->scene,
                            .context = r->ssl,
+                           .closures = closure_list_defs(r->closures),
                            .thread_count = r->options.thread_count,
                            .mip_bias = r->options.mip_bias,
                            .filter = r->options.texture_filter,
@@ -424,6 +444,7 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
 {
     TRY(load_scene(r, err));
     TRY(apply_settings(r, err));
+    TRY(of_scene(list_closures(r, err), err));
     TRY(create_context(r, err));
     TRY(of_scene(compile_materials(r, diagnostics, err), err));
     TRY(create_texture_cache(r, err));
@@ -478,6 +499,7 @@ void render_destroy(Render *r)
     material_set_destroy(r->materials);
     texcache_destroy(r->textures);
     arena_destroy(r->decoder_command);
+    closure_list_destroy(r->closures);
     ssl_context_destroy(r->ssl);
     scene_destroy(r->scene);
     schedule_destroy(&r->schedule);

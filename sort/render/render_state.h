@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/thread.h"
+#include "sort/bsdf/closure_list.h"
 #include "sort/render/fiber_limit.h"
 #include "sort/render/light_setup.h"
 #include "sort/render/render.h"
@@ -13,6 +14,7 @@ struct Render {
     RenderOptions options;
     Scene *scene;
     SceneSettings settings; /* the scene's, with the options applied */
+    ClosureList *closures;  /* built-in ones, and those of the scene's shaders */
     SslContext *ssl;
     MaterialSet *materials;
     TexCache *textures;

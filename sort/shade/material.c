@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "sort/bsdf/closure_programs.h"
 #include "sort/shade/material_set.h"
 #include "ssl/ssl_limits.h"
 #include <stdio.h>
@@ -164,6 +165,11 @@ void material_set_destroy(MaterialSet *set)
     mem_free(set->units);
     mem_free(set->builds);
     mem_free(set);
+}
+
+const BsdfDef *const *material_set_closures(const MaterialSet *set)
+{
+    return set->desc.closures ? set->desc.closures : closure_programs_here()->defs;
 }
 
 const Material *material_set_get(const MaterialSet *set, uint32_t material)

@@ -12,6 +12,7 @@
 #define SORT_SHADE_MATERIAL_H
 
 #include "base/log.h"
+#include "sort/bsdf/bsdf_program.h"
 #include "sort/scene/scene.h"
 #include "sort/shade/texture_store.h"
 #include "ssl/ssl.h"
@@ -40,9 +41,11 @@ typedef struct Material {
 typedef struct MaterialSet MaterialSet;
 
 typedef struct MaterialSetDesc {
-    size_t size_bytes;     /* sizeof(MaterialSetDesc) */
-    const Scene *scene;    /* borrowed */
-    SslContext *context;   /* borrowed */
+    size_t size_bytes;   /* sizeof(MaterialSetDesc) */
+    const Scene *scene;  /* borrowed */
+    SslContext *context; /* borrowed */
+    /* Definitions by the numbers of the context's closures, borrowed; NULL: it has the built-in closures alone. */
+    const BsdfDef *const *closures;
     uint32_t thread_count; /* 0: one a CPU */
     float mip_bias;
     TexFilter filter;
@@ -63,6 +66,8 @@ const char *material_set_user(const MaterialSet *set, uint32_t scene_texture);
 TexOptions material_set_sky_options(const MaterialSet *set);
 void material_set_destroy(MaterialSet *set); /* NULL is fine */
 
+/* Returns the definitions of the closures that the kernels make; NULL for those that scatter nothing. */
+const BsdfDef *const *material_set_closures(const MaterialSet *set);
 const Material *material_set_get(const MaterialSet *set, uint32_t material);
 /* Returns the HitParts (hit.h) that the kernels of this kind read, of all materials together. */
 uint32_t material_set_parts(const MaterialSet *set, SslKernelKind kind);

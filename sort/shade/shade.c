@@ -1,7 +1,7 @@
 #include "sort/shade/shade.h"
 
 #include "base/check.h"
-#include "sort/bsdf/closure_programs.h"
+#include "sort/bsdf/closure_table.h"
 #include "sort/sampling/warp.h"
 #include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
@@ -64,7 +64,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
     ShadeContext *ctx = ARENA_NEW(arena, ShadeContext);
     size_t result_stride = 64, attributes_stride = 64;
     uint32_t draw_sites = 0;
-    const BsdfDef *const *closures = closure_programs_here()->defs;
+    const BsdfDef *const *closures = material_set_closures(desc->materials);
     const BsdfDef *lambert = closures[closure_find("Lambert")];
     BsdfRoom room = {.terms = 1, .lobes = 1, .state_rows = lambert->state_rows};
     for (uint32_t m = 0; m < desc->scene->material_count; ++m)

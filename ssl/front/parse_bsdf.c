@@ -28,23 +28,6 @@
 #include "ssl/ssl_limits.h"
 #include <string.h>
 
-static const struct {
-    const char *word;
-    uint32_t flag;
-} lobe_words[] = {
-    {"reflection", SSL_LOBE_REFLECTION},
-    {"transmission", SSL_LOBE_TRANSMISSION},
-    {"diffuse", SSL_LOBE_DIFFUSE},
-    {"glossy", SSL_LOBE_GLOSSY},
-    {"delta", SSL_LOBE_DELTA},
-    {"transparent", SSL_LOBE_TRANSPARENT},
-    {"subsurface", SSL_LOBE_SUBSURFACE},
-    {"fibre", SSL_LOBE_FIBRE},
-    {"bent", SSL_LOBE_BENT},
-    {"seen_as_glossy", SSL_LOBE_SEEN_AS_GLOSSY},
-    {"seen_as_transmission", SSL_LOBE_SEEN_AS_TRANSMISSION},
-};
-
 static bool is_word(const Parser *p, const char *word)
 {
     return parse_is(p, TOKEN_NAME) && strcmp(parse_token(p)->text, word) == 0;
@@ -60,13 +43,13 @@ bool parse_at_bsdf(const Parser *p)
 
 static void report_unknown_word(Parser *p)
 {
-    const char *words[SORT_COUNT_OF(lobe_words)];
-    for (size_t i = 0; i < SORT_COUNT_OF(lobe_words); ++i)
-        words[i] = lobe_words[i].word;
-    const char *word = parse_token(p)->text, *nearest;
+    const char *words[32], *word = parse_token(p)->text, *nearest;
+    uint32_t count = 0;
+    for (; ssl_lobe_word(1u << count); ++count)
+        words[count] = ssl_lobe_word(1u << count);
     if (!parse_reports(p, LOBE_WORD, parse_token(p)->span, word))
         return;
-    nearest = suggest_nearest(word, words, SORT_COUNT_OF(words));
+    nearest = suggest_nearest(word, words, count);
     if (nearest)
         report(p->diags, NOTE_DID_YOU_MEAN, (Span){0}, nearest);
 }
@@ -75,11 +58,10 @@ static uint32_t parse_lobe_flags(Parser *p)
 {
     uint32_t flags = 0;
     while (parse_is(p, TOKEN_NAME)) {
-        uint32_t flag = 0;
-        for (size_t i = 0; i < SORT_COUNT_OF(lobe_words); ++i)
-            if (is_word(p, lobe_words[i].word))
-                flag = lobe_words[i].flag;
-        if (flag == 0) {
+        uint32_t flag = 1;
+        while (ssl_lobe_word(flag) && !is_word(p, ssl_lobe_word(flag)))
+            flag <<= 1;
+        if (!ssl_lobe_word(flag)) {
             report_unknown_word(p);
             return flags;
         }

@@ -37,9 +37,9 @@ CALLS = [
 LIBRARY_MATHEMATICS = (
     r"(?:sin|cos|tan|sincos|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|exp|exp2|exp10|expm1|log|log2|log10"
     r"|log1p|pow|cbrt|hypot|erf|erfc|tgamma|lgamma)[fl]?")
-# Folders that make pixels, and places in them that only print numbers, those of the table of albedo once.
+# Folders that make pixels, and places in them that only print numbers (those of the table of albedo once) or prove.
 PIXEL_FOLDERS = ("sort/", "textures/", "base/")
-PIXEL_EXCEPTIONS = ("sort/bsdf/albedo_", "textures/filter/tex_explain.c", "textures/replay/")
+PIXEL_EXCEPTIONS = ("base/stat/", "sort/bsdf/proof", "sort/bsdf/albedo_", "textures/filter/tex_explain.c", "textures/replay/")
 
 WORDS = [
     (r"stdout|stderr", "a library does not print",

@@ -395,7 +395,7 @@ static void test_sslc_check_of_a_bsdf(void **state)
         snprintf(text, sizeof text,
                  "bsdf A(color tint, normal N)\n"
                  "{ lobe diffuse reflection { albedo = tint;\n"
-                 "eval { f_cos = %s * wi.z; } } }\n",
+                 "eval { f_cos = %s * 0.3 * wi.z; } } }\n",
                  values[i]);
         write_source("bsdf.ssl", text);
         Run r = run_sslc(ARGS("check", path));
@@ -406,6 +406,109 @@ static void test_sslc_check_of_a_bsdf(void **state)
             expect_text(&r, "bsdf.ssl:3:");
         strbuf_free(&r.text);
     }
+}
+
+/* Each is wrong in one way, which is found, named, and told where. */
+static void test_sslc_check_proves_a_bsdf(void **state)
+{
+    (void)state;
+#define COSINE "wi = bsdf_cosine_hemisphere(u.xy);"
+    static const struct {
+        const char *lobe, *finding;
+    } cases[] = {
+        {"reflection reciprocal { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
+         "pdf = bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
+         NULL},
+        {"reflection { eval { f_cos = color(a * M_1_PI * wi.z); } }",
+         NULL}, /* sampled by default */
+        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
+         "pdf = 0.95 * bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
+         "density: sample does not follow pdf"},
+        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
+         "pdf = 1.05 * bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
+         "integral: pdf integrates to 1.0500"},
+        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
+         "pdf = 0.5 * M_1_PI; } sample { " COSINE " } }",
+         "density: sample does not follow pdf"},
+        {"reflection { albedo = color(1); eval { f_cos = color(1.05 * M_1_PI * wi.z); "
+         "pdf = bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
+         "energy: 1.0500 +- 0.0000 of the light comes back"},
+        {"reflection { albedo = color(a); eval { f_cos = color(a / max(wo.z - 0.1, 0.0)); } }",
+         "finite: "},
+        {"reflection { albedo = color(a); eval { f_cos = color(0.5 - a) * wi.z; } }",
+         "f_cos is negative"},
+        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); pdf = 1; } "
+         "sample { wi = vector(2, 0, 1); } }",
+         "finite: sample sets a wi that is no direction"},
+        {"reflection reciprocal { albedo = color(0.1); eval { f_cos = color(0.1 * max(wo.z, 0.0) * "
+         "wi.z); } }",
+         "reciprocal: the value is"},
+        {"reflection { albedo = color(0.5); eval { f_cos = color(0.6 * M_1_PI * wi.z); } }",
+         "albedo: the lobes tell an albedo of 0.5000, and 0.6000 +- 0.0000"},
+    };
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        char path[PATH_BYTES], text[512];
+        in_folder("proved.ssl", path);
+        snprintf(text, sizeof text,
+                 "bsdf A(float a [[ float min = 0.1, float max = 0.9 ]], normal N) "
+                 "[[ float albedo_error = 0.01 ]] { lobe diffuse %s }\n",
+                 cases[i].lobe);
+        write_source("proved.ssl", text);
+        Run r = run_sslc(ARGS("check", path));
+        if (r.code != (cases[i].finding ? 1 : 0))
+            fail_msg("%s\n%s", text, strbuf_text(&r.text));
+        if (cases[i].finding) {
+            expect_text(&r, cases[i].finding);
+            expect_text(&r, "proved.ssl: bsdf 'A' is not proved: ");
+            expect_text(&r, "\n  at a = ");
+        }
+        strbuf_free(&r.text);
+        r = run_sslc(ARGS("check", "--proofs", "none", path));
+        assert_int_equal(r.code, 0);
+        strbuf_free(&r.text);
+    }
+#undef COSINE
+}
+
+/* A claim without a reason, an empty range, an argument that is not there; and a picture that is written. */
+static void test_sslc_check_options_of_a_bsdf(void **state)
+{
+    (void)state;
+    static const char *const heads[][2] = {
+        {"(float a) [[ float energy = 2 ]]", "metadata 'energy' needs a string 'energy_reason'"},
+        {"(float a [[ float min = 2, float max = 1 ]])", "the range of argument 'a' is empty"},
+        {"(float a)", NULL},
+    };
+    char path[PATH_BYTES], text[256], picture[PATH_BYTES];
+    in_folder("claims.ssl", path);
+    in_folder("lobe.png", picture);
+    for (size_t i = 0; i < SORT_COUNT_OF(heads); ++i) {
+        snprintf(text, sizeof text,
+                 "bsdf A%s { lobe diffuse reflection { eval { f_cos = color(0.1); } } }\n",
+                 heads[i][0]);
+        write_source("claims.ssl", text);
+        Run r = run_sslc(ARGS("check", path));
+        assert_int_equal(r.code, heads[i][1] ? 1 : 0);
+        if (heads[i][1])
+            expect_text(&r, heads[i][1]);
+        strbuf_free(&r.text);
+    }
+    Run r = run_sslc(ARGS("check", "--report", "--picture", picture, "--value", "a=0.5", path));
+    assert_int_equal(r.code, 0);
+    expect_text(&r, "bsdf 'A': energy: at most 0.6");
+    assert_true(file_exists(picture));
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("doc", path));
+    assert_string_equal(strchr(strbuf_text(&r.text), ' '),
+                        " bsdf A\n  argument float a\n  lobe     reflection diffuse\n\n");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("doc", "--json", "--shader", "A", path));
+    expect_text(&r, "\"bsdf\": \"A\"");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("check", "--proofs", "none", "--picture", picture, "--value", "b=0.5", path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "'b=0.5' sets no argument of bsdf 'A'");
+    strbuf_free(&r.text);
 }
 
 static void test_sslc_dump(void **state)
@@ -558,7 +661,7 @@ static void test_sslc_doc(void **state)
     assert_int_equal(r.code, 0);
     strbuf_free(&r.text);
     r = run(sslc_path, ARGS("doc", "--shader", "none", path));
-    expect_text(&r, "there is no shader 'none'");
+    expect_text(&r, "there is no shader or bsdf 'none'");
     assert_int_equal(r.code, 2);
     strbuf_free(&r.text);
 }
@@ -650,6 +753,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sslc_doc),
         cmocka_unit_test(test_sslc_knows_the_units),
         cmocka_unit_test(test_sslc_check_of_a_bsdf),
+        cmocka_unit_test(test_sslc_check_proves_a_bsdf),
+        cmocka_unit_test(test_sslc_check_options_of_a_bsdf),
         cmocka_unit_test(test_sslc_checks_folders),
         cmocka_unit_test(test_sslc_limits),
         cmocka_unit_test(test_tutorial_test_runs),

@@ -1,6 +1,6 @@
 /* sslc check: what is wrong with the shaders of files and folders, and with groups. */
 #include "base/file.h"
-#include "tools/sslc/sslc_program.h"
+#include "tools/sslc/sslc_bsdf.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -61,15 +61,25 @@ static bool check_group(SslcFile *file)
     return is_good;
 }
 
-/* Adds the shaders that are made of the scattering functions of the source. */
-static Status add_bsdf_shaders(SslcFile *file, const SslSource *source, StrBuf *names)
-{
-    enum { BSDFS_MAX = 64 };
-    SslBsdfInfo bsdfs[BSDFS_MAX];
+/* The options of the command. */
+typedef struct CheckOptions {
+    CliTextList folders;
+    SslcBsdfOptions bsdfs;
+} CheckOptions;
+
+/* The scattering functions of a source. */
+typedef struct BsdfList {
+    SslBsdfInfo items[SSLC_BSDFS_MAX];
     uint32_t count;
-    TRY(ssl_source_bsdfs(file->ctx, source, file->diags, bsdfs, BSDFS_MAX, &count));
-    for (uint32_t i = 0; i < count && i < BSDFS_MAX; ++i) {
-        const SslBsdfInfo *bsdf = &bsdfs[i];
+} BsdfList;
+
+/* Lists the scattering functions of the source, and adds the shaders that are made of them. */
+static Status add_bsdf_shaders(SslcFile *file, const SslSource *source, BsdfList *out,
+                               StrBuf *names)
+{
+    TRY(ssl_source_bsdfs(file->ctx, source, file->diags, out->items, SSLC_BSDFS_MAX, &out->count));
+    for (uint32_t i = 0; i < out->count; ++i) {
+        const SslBsdfInfo *bsdf = &out->items[i];
         strbuf_printf(names, "%s.prepare\n", bsdf->name);
         for (uint32_t k = 0; k < bsdf->lobe_count; ++k) {
             if (!(bsdf->lobe_flags[k] & SSL_LOBE_DELTA))
@@ -80,22 +90,32 @@ static Status add_bsdf_shaders(SslcFile *file, const SslSource *source, StrBuf *
     return STATUS_OK;
 }
 
-static bool check_file(const char *path, const CliTextList *folders)
+static bool prove_all(SslcFile *file, const BsdfList *list, const CheckOptions *options)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < list->count; ++i)
+        is_good &= sslc_prove_bsdf(file, &list->items[i], &options->bsdfs);
+    return is_good;
+}
+
+static bool check_file(const char *path, const CheckOptions *options)
 {
     SslcFile file = {0};
     StrBuf names = {0};
+    static BsdfList bsdfs;
     bool is_good = sslc_open(path, NULL, &file);
-    file.folders = folders;
+    file.folders = &options->folders;
+    bsdfs.count = 0;
     if (is_good && sslc_is_group(&file)) {
         is_good = check_group(&file);
     } else if (is_good) {
         SslSource source = {.name = path, .text = {file.text, file.size_bytes}};
         Status status = ssl_source_shaders(file.ctx, &source, file.diags, &names);
         if (status == STATUS_OK)
-            status = add_bsdf_shaders(&file, &source, &names);
+            status = add_bsdf_shaders(&file, &source, &bsdfs, &names);
         /* A source with errors has a list of its own; a source without shaders is checked too. */
         if (status == STATUS_OK && names.size_bytes) {
-            is_good = check_shaders(&file, names.data);
+            is_good = check_shaders(&file, names.data) && prove_all(&file, &bsdfs, options);
         } else {
             SslUnit *unit = NULL;
             if (status == STATUS_OK)
@@ -111,7 +131,7 @@ static bool check_file(const char *path, const CliTextList *folders)
     return is_good;
 }
 
-static bool check_path(Arena *arena, const char *path, const CliTextList *folders, uint32_t *files)
+static bool check_path(Arena *arena, const char *path, const CheckOptions *options, uint32_t *files)
 {
     Error err = {0};
     SslcPaths paths = {.arena = arena};
@@ -121,28 +141,60 @@ static bool check_path(Arena *arena, const char *path, const CliTextList *folder
     }
     bool is_good = true;
     for (uint32_t i = 0; i < paths.list.count; ++i)
-        is_good &= check_file(paths.list.data[i], folders);
+        is_good &= check_file(paths.list.data[i], options);
     *files += paths.list.count;
     return is_good;
 }
 
 int sslc_check(int argc, char **argv)
 {
-    CliTextList folders = {0};
-    CliOption options[] = {{.name = "include",
-                            .short_name = 'I',
-                            .kind = CLI_TEXT_LIST,
-                            .is_folder = true,
-                            .out = &folders,
-                            .value_name = "FOLDER",
-                            .help = "folder to search for the units of a group (FILE.json), after "
-                                    "the group's own folder"}};
+    CheckOptions chosen = {.bsdfs = {.proofs = SSLC_PROOFS_FAST, .seed = 1}};
+    CliOption options[] = {
+        {.name = "include",
+         .short_name = 'I',
+         .kind = CLI_TEXT_LIST,
+         .is_folder = true,
+         .out = &chosen.folders,
+         .value_name = "FOLDER",
+         .help = "folder to search for the units of a group (FILE.json), after the group's own "
+                 "folder"},
+        {.name = "proofs",
+         .kind = CLI_CHOICE,
+         .out = &chosen.bsdfs.proofs,
+         .choices = sslc_proof_words,
+         .value_name = "EFFORT",
+         .help = "how thoroughly scattering functions (bsdf) are proved: none, fast or full; "
+                 "default fast",
+         .group = "Scattering functions"},
+        {.name = "report",
+         .kind = CLI_FLAG,
+         .out = &chosen.bsdfs.has_report,
+         .help = "print what was found of each property"},
+        {.name = "seed",
+         .kind = CLI_U32,
+         .out = &chosen.bsdfs.seed,
+         .value_name = "N",
+         .help = "seed of the random numbers of the proofs; default 1"},
+        {.name = "picture",
+         .kind = CLI_TEXT,
+         .out = &chosen.bsdfs.picture,
+         .value_name = "FILE",
+         .help = "draw the scattering function, seen from 0, 30, 60 and 80 degrees, as .png or "
+                 ".exr"},
+        {.name = "value",
+         .kind = CLI_TEXT_LIST,
+         .out = &chosen.bsdfs.values,
+         .value_name = "NAME=VALUE",
+         .help = "an argument of the scattering function in the picture; default: the middle of "
+                 "its range"}};
     const CliProgram program = {
         .name = "sslc check",
         .usage = "[options] PATH...",
         TOOL_OPTIONS(options),
-        .summary = "Compiles every shader of the files, and of the .ssl files in folders, or links "
-                   "groups (FILE.json), and prints errors and warnings.",
+        .summary =
+            "Compiles every shader of the files, and of the .ssl files in folders, or links "
+            "groups (FILE.json), and prints errors and warnings. Proves scattering functions "
+            "(bsdf): that they are finite, draw by their density and gain no light.",
         TOOL_ARGS(1, 4096, "PATH")};
     CliResult args;
     int code;
@@ -152,7 +204,7 @@ int sslc_check(int argc, char **argv)
     uint32_t files = 0;
     Arena *arena = arena_create(0, 0);
     for (uint32_t i = 0; i < args.arg_count && arena; ++i)
-        is_good &= check_path(arena, args.args[i], &folders, &files);
+        is_good &= check_path(arena, args.args[i], &chosen, &files);
     arena_destroy(arena);
     if (files == 0 && is_good) {
         const Error err = {.code = STATUS_NOT_FOUND, .text = "there are no .ssl files"};

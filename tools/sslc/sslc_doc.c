@@ -1,7 +1,7 @@
 /* sslc doc: what the shaders of files and folders take, give and read, for people and as JSON. */
 #include "base/check.h"
 #include "base/json_write.h"
-#include "tools/sslc/sslc_program.h"
+#include "tools/sslc/sslc_bsdf.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +151,39 @@ static void text_of_shader(StrBuf *out, const SslcFile *file, const SslUnitInfo 
                   info->values_shadowed, info->values, info->texture_site_count);
 }
 
+/* What a shader calls it with, and how it scatters light. `prepare` has the arguments, and more that is no user's. */
+static void text_of_bsdf(StrBuf *out, const SslcFile *file, const SslBsdfInfo *bsdf,
+                         const SslUnitInfo *prepare)
+{
+    bool is_first = true;
+    strbuf_printf(out, "%s: bsdf %s\n", file->path, bsdf->name);
+    if (prepare->metadata_count) {
+        strbuf_append_c(out, "  ");
+        put_metadata(out, prepare->metadata, prepare->metadata_count);
+        strbuf_append_char(out, '\n');
+    }
+    for (uint32_t i = 0; i < prepare->param_count; ++i) {
+        const SslParamInfo *p = &prepare->params[i];
+        if (sslc_is_of_view(p->name))
+            continue;
+        strbuf_printf(out, "  %s %s %s", is_first ? "argument" : "        ", ssl_type_name(p->type),
+                      p->name);
+        put_behind(out, p->metadata, p->metadata_count);
+        is_first = false;
+    }
+    if (bsdf->is_layer)
+        strbuf_printf(out, "  %s closure, the last, which the layer covers\n",
+                      is_first ? "argument" : "        ");
+    for (uint32_t k = 0; k < bsdf->lobe_count; ++k) {
+        strbuf_printf(out, "  %s", k ? "        " : "lobe    ");
+        for (uint32_t kind = 1; ssl_lobe_word(kind); kind <<= 1)
+            if (bsdf->lobe_flags[k] & kind)
+                strbuf_printf(out, " %s", ssl_lobe_word(kind));
+        strbuf_append_char(out, '\n');
+    }
+    strbuf_append_char(out, '\n');
+}
+
 /* --- JSON --------------------------------------------------------------------------------------- */
 
 static void json_metadata(JsonWriter *w, const SslMetadata *items, uint32_t count)
@@ -248,6 +281,38 @@ static void json_of_shader(JsonWriter *w, const SslcFile *file, const SslUnitInf
     json_write_end(w);
 }
 
+static void json_of_bsdf(JsonWriter *w, const SslcFile *file, const SslBsdfInfo *bsdf,
+                         const SslUnitInfo *prepare)
+{
+    json_write_object(w, NULL);
+    json_write_string(w, "file", file->path);
+    json_write_string(w, "bsdf", bsdf->name);
+    json_metadata(w, prepare->metadata, prepare->metadata_count);
+    json_write_bool(w, "layer", bsdf->is_layer);
+    json_write_array(w, "arguments");
+    for (uint32_t i = 0; i < prepare->param_count; ++i) {
+        const SslParamInfo *p = &prepare->params[i];
+        if (sslc_is_of_view(p->name))
+            continue;
+        json_write_object(w, NULL);
+        json_write_string(w, "name", p->name);
+        json_write_string(w, "type", ssl_type_name(p->type));
+        json_metadata(w, p->metadata, p->metadata_count);
+        json_write_end(w);
+    }
+    json_write_end(w);
+    json_write_array(w, "lobes");
+    for (uint32_t k = 0; k < bsdf->lobe_count; ++k) {
+        json_write_array(w, NULL);
+        for (uint32_t kind = 1; ssl_lobe_word(kind); kind <<= 1)
+            if (bsdf->lobe_flags[k] & kind)
+                json_write_string(w, NULL, ssl_lobe_word(kind));
+        json_write_end(w);
+    }
+    json_write_end(w);
+    json_write_end(w);
+}
+
 /* --- files -------------------------------------------------------------------------------------- */
 
 typedef struct Doc {
@@ -271,6 +336,31 @@ static bool describe_shader(Doc *doc, SslcFile *file, const char *shader)
     return program != NULL;
 }
 
+/* Describes the scattering functions of a source; *found: whether there was one that was asked for. */
+static bool describe_bsdfs(Doc *doc, SslcFile *file, const SslSource *source, const char *only,
+                           bool *found)
+{
+    static SslBsdfInfo bsdfs[SSLC_BSDFS_MAX];
+    uint32_t count;
+    Status status = ssl_source_bsdfs(file->ctx, source, file->diags, bsdfs, SSLC_BSDFS_MAX, &count);
+    bool is_good = status == STATUS_OK;
+    for (uint32_t i = 0; i < count && is_good; ++i) {
+        if (only && strcmp(only, bsdfs[i].name) != 0)
+            continue;
+        char shader[sizeof bsdfs[i].name + 16];
+        (void)snprintf(shader, sizeof shader, "%s.prepare", bsdfs[i].name);
+        SslUnit *unit = sslc_compile(file, shader);
+        *found = true;
+        is_good = unit != NULL;
+        if (unit && doc->is_json)
+            json_of_bsdf(&doc->json, file, &bsdfs[i], ssl_unit_info(unit));
+        else if (unit)
+            text_of_bsdf(&doc->text, file, &bsdfs[i], ssl_unit_info(unit));
+        ssl_unit_release(unit);
+    }
+    return is_good;
+}
+
 static void describe_file(Doc *doc, const char *path, const char *only)
 {
     SslcFile file = {0};
@@ -292,9 +382,10 @@ static void describe_file(Doc *doc, const char *path, const char *only)
             }
             name = end ? end + 1 : name + strlen(name);
         }
+        is_good = is_good && describe_bsdfs(doc, &file, &source, only, &is_found);
         if (is_good && !is_found) {
             Error err = {0};
-            (void)error_set_at(&err, STATUS_NOT_FOUND, path, "there is no shader%s%s%s",
+            (void)error_set_at(&err, STATUS_NOT_FOUND, path, "there is no shader or bsdf%s%s%s",
                                only ? " '" : "", only ? only : "", only ? "'" : "");
             doc->code = tool_fail(&err, only ? TOOL_USAGE : TOOL_FAILED);
         }
@@ -328,18 +419,20 @@ int sslc_doc(int argc, char **argv)
         {.name = "json",
          .kind = CLI_FLAG,
          .out = &doc.is_json,
-         .help = "print JSON: an array of shaders"},
+         .help = "print JSON: an array of shaders and scattering functions"},
         {.name = "shader",
          .kind = CLI_TEXT,
          .out = &only,
          .value_name = "NAME",
-         .help = "only the shader of this name"},
+         .help = "only the shader or the bsdf of this name"},
     };
     const CliProgram program = {
         .name = "sslc doc",
         .usage = "[options] PATH...",
-        .summary = "Prints the parameters, outputs, textures, attributes and globals of the "
-                   "shaders of files, and of the .ssl files in folders.",
+        .summary =
+            "Prints the parameters, outputs, textures, attributes and globals of the "
+            "shaders of files, and of the .ssl files in folders; and the arguments and lobes of "
+            "scattering functions (bsdf).",
         TOOL_OPTIONS(options),
         TOOL_ARGS(1, 4096, "PATH")};
     CliResult args;

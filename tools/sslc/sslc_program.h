@@ -4,6 +4,7 @@
 #define SORT_TOOLS_SSLC_SSLC_PROGRAM_H
 
 #include "base/array.h"
+#include "sort/bsdf/closure_list.h"
 #include "ssl/ssl.h"
 #include "tools/kit/tool.h"
 
@@ -29,6 +30,7 @@ typedef struct SslcFile {
     char *text;
     size_t size_bytes;
     SslContextDesc tables;
+    ClosureList *closures; /* of the tables; NULL: the built-in ones */
     SslContext *ctx;
     DiagList *diags;
     const CliTextList *folders;   /* of SslcBuildOptions; NULL: none */

@@ -5,8 +5,8 @@
  * binned by their half vector instead, since at grazing angles they become slits. Reflected and transmitted
  * directions are tested apart; all that does not belong to a test (the other side, deltas, lost samples) makes
  * one further cell. */
+#include "base/stat/chi2.h"
 #include "tests/sort/bsdf/bsdf_cases.h"
-#include "tests/stat/chi2.h"
 
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"

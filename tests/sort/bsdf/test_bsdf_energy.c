@@ -1,12 +1,12 @@
 /* Energy: white furnaces, the albedo tables against their integrals and against published values, and the
  * identities of the microfacet distribution. */
+#include "base/stat/chi2.h"
+#include "base/stat/ztest.h"
 #include "sort/bsdf/albedo_integral.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
 #include "tests/sort/bsdf/bsdf_cases.h"
 #include "tests/sort/bsdf/ssl_probe.h"
-#include "tests/stat/chi2.h"
-#include "tests/stat/ztest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 #ifndef SORT_TESTS_LIGHT_KIT_H
 #define SORT_TESTS_LIGHT_KIT_H
 
+#include "base/stat/ztest.h"
 #include "sort/light/light.h"
 #include "tests/sort/scene/scene_fixture.h"
-#include "tests/stat/ztest.h"
 
 #define PI 3.14159265358979323846
 

@@ -1,7 +1,7 @@
 /* Which of several lights is sampled. */
+#include "base/stat/chi2.h"
 #include "sort/sampling/sampler.h"
 #include "tests/sort/light/light_kit.h"
-#include "tests/stat/chi2.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

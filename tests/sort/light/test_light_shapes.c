@@ -2,11 +2,11 @@
 #include "sort/light/light.h"
 #include "sort/light/light_shape.h"
 
+#include "base/stat/chi2.h"
+#include "base/stat/ztest.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
 #include "tests/sort/light/light_kit.h"
-#include "tests/stat/chi2.h"
-#include "tests/stat/ztest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,11 +2,11 @@
 #include "sort/light/light.h"
 
 #include "base/alloc.h"
+#include "base/stat/chi2.h"
+#include "base/stat/ztest.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
 #include "tests/sort/scene/scene_fixture.h"
-#include "tests/stat/chi2.h"
-#include "tests/stat/ztest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* Area lights that shine into a cone, and ellipses: power, irradiance by closed forms, densities. */
+#include "base/stat/chi2.h"
 #include "sort/light/light_shape.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
 #include "tests/sort/light/light_kit.h"
-#include "tests/stat/chi2.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/stat/ztest.h"
 #include "tests/sort/render/render_kit.h"
-#include "tests/stat/ztest.h"
 
 enum { TEXTURE_PX = 256, SIDE = 24, BLOCK = 8, BLOCKS = SIDE / BLOCK * (SIDE / BLOCK), SEEDS = 24 };
 

@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/stat/ztest.h"
 #include "base/thread.h"
 #include "tests/sort/render/render_kit.h"
-#include "tests/stat/ztest.h"
 
 static const char white_ssl[] =
     "shader white(color albedo = color(1), out closure surface)\n"

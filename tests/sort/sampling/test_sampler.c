@@ -1,8 +1,8 @@
 /* The samplers: pure functions, uniform, stratified in every elementary interval, independent across
  * dimensions and pixels, and converging as Owen-scrambled points should. */
+#include "base/stat/chi2.h"
+#include "base/stat/ztest.h"
 #include "sort/sampling/sampler.h"
-#include "tests/stat/chi2.h"
-#include "tests/stat/ztest.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "tests/stat/ztest.h"
+#include "base/stat/ztest.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
-/* Pearson's chi-square test, and the integration that gives it its expectations. For tests. */
-#ifndef SORT_TESTS_STAT_CHI2_H
-#define SORT_TESTS_STAT_CHI2_H
+/* Pearson's chi-square test, and the integration that gives it its expectations. Pure, but for the
+ * memory that a test of many cells takes; any thread. */
+#ifndef SORT_BASE_STAT_CHI2_H
+#define SORT_BASE_STAT_CHI2_H
 
 #include "base/compiler.h"
 

@@ -1,6 +1,6 @@
-/* Is a Monte Carlo mean what it should be? For tests. */
-#ifndef SORT_TESTS_STAT_ZTEST_H
-#define SORT_TESTS_STAT_ZTEST_H
+/* Is a Monte Carlo mean what it should be? Any thread. */
+#ifndef SORT_BASE_STAT_ZTEST_H
+#define SORT_BASE_STAT_ZTEST_H
 
 #include "base/compiler.h"
 

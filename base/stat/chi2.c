@@ -1,5 +1,7 @@
-#include "tests/stat/chi2.h"
+#include "base/stat/chi2.h"
 
+#include "base/alloc.h"
+#include "base/check.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -50,9 +52,8 @@ static int compare_cells(const void *a, const void *b)
 Chi2Result chi2_test(const uint64_t *observed, const double *expected, uint32_t count)
 {
     Chi2Result r = {0};
-    Cell *cells = malloc(count * sizeof *cells);
-    if (!cells)
-        abort();
+    Cell *cells = MEM_ARRAY(Cell, count);
+    CHECK(cells);
     for (uint32_t i = 0; i < count; ++i)
         cells[i] = (Cell){expected[i], observed[i]};
     qsort(cells, count, sizeof *cells, compare_cells);
@@ -73,7 +74,7 @@ Chi2Result chi2_test(const uint64_t *observed, const double *expected, uint32_t 
             ++terms;
         }
     }
-    free(cells);
+    mem_free(cells);
     if (pool_expected > 0.0) {
         double d = pool_observed - pool_expected;
         r.statistic += d * d / pool_expected;
