@@ -53,5 +53,5 @@ def _ask(source: str) -> Described:
     if answer.returncode != 0:
         found = re.findall(r"^\S*script\.ssl:(\d+):\d+: error(?:\[\w+\])?: (.*)$", answer.stderr, re.M)
         return Described(errors=tuple(f"line {line}: {text}" for line, text in found) or (answer.stderr.strip(),))
-    shaders = tuple(json.loads(answer.stdout))
+    shaders = tuple(record for record in json.loads(answer.stdout) if "shader" in record)  # others are its closures
     return Described(shaders) if shaders else Described(errors=("there is no shader in it",))

@@ -89,6 +89,21 @@ class ScriptTest(unittest.TestCase):
         np.testing.assert_allclose(self.pixel(), 0)
         self.assertEqual([w for w in kit.messages().warnings if "no light" not in w], [])
 
+    def test_a_closure_of_the_text(self):
+        kit.set_world((1, 1, 1))
+        own = ("bsdf Half(color tint, normal N) { lobe diffuse reflection { eval { f_cos = 0.5 * tint * M_1_PI * wi.z; } } }\n"
+               "shader paint(color tint = color(0.8, 0.4, 0.2) [[ string label = \"Tint\" ]], out closure surface)\n"
+               "{ surface = make_closure<Half>(tint, global_value<normal>); }")
+        node = self.script(own, "")
+        self.assertEqual([s.name for s in node.inputs], ["Tint"])
+        self.show(node.outputs[0])
+        self.scene.cycles.samples = 64
+        np.testing.assert_allclose(self.pixel(), (0.4, 0.2, 0.1), rtol=0.15)
+        node.script.from_string(own.replace("0.5 * tint", "0.5 * tnt"))
+        node.refresh()
+        self.assertIn("line 1", node.errors)
+        self.assertIn("tnt", node.errors)
+
     def test_wires_in_and_out_and_a_group_around(self):
         group = bpy.data.node_groups.new("Group", "ShaderNodeTree")
         kit.new_group_socket(group, "INPUT", "NodeSocketColor", "In")
