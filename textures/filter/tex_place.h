@@ -56,8 +56,8 @@ typedef struct LanePlace {
     double s, v;
     Footprint footprint;
     bool has_place; /* s and t are finite and within range */
-    Tap taps
-        [2]; /* of the first probe, in its finer and its coarser level, once lookup_prefetch_lane() has run */
+    /* The first probe, in its finer and its coarser level; set by lookup_prefetch_lane(). */
+    Tap taps[2];
 } LanePlace;
 
 /* Returns whether the derivatives and the blur of two lanes have the same bits. */

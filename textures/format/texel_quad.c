@@ -74,8 +74,8 @@ SORT_ALWAYS_INLINE f32x4 f32x4_from_half(const void *halves)
 SORT_ALWAYS_INLINE f32x4 read_half(const TexelTables *t, const uint8_t *p, uint32_t channels)
 {
     SORT_UNUSED(t);
-    const uint64_t one = 0x3c00,
-                   grey = 0x100010001; /* 1 as a half; x * grey: x in three channels */
+    const uint64_t one = 0x3c00;        /* as a half */
+    const uint64_t grey = 0x100010001u; /* times x: x in three channels */
     uint64_t rgba = 0;
     uint32_t pair = 0;
     uint16_t x = 0;
