@@ -317,9 +317,73 @@ static void prove_finite_block(Prover *p, uint32_t index)
     }
 }
 
+/* Runs a program of a lobe, counted from 1, or of the state (0), on the points that the stage holds, and reports the first
+ * that it does not get to the end of. */
+static void run_to_the_end(Prover *p, const BsdfProgram *program, const char *name, uint32_t lobe,
+                           const Point points[SSL_BLOCK])
+{
+    alignas(64) BsdfRow wi[3], u[3] = {{0}}, f_cos[3], pdf, eta, weight[3], probability,
+                               fault = {0};
+    uint32_t words[SSL_BLOCK];
+    Stage *stage = p->here;
+    BsdfView *v = &stage->block->view;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        wi[0][i] = 0.28f, wi[1][i] = 0.0f, wi[2][i] = i & 1 ? -0.96f : 0.96f;
+    void *outside = v->outside, *options = v->options;
+    const BsdfRows rows = {{[BSDF_PORT_WO] = v->wo[0],
+                            [BSDF_PORT_NG] = v->Ng[0],
+                            [BSDF_PORT_OUTSIDE] = outside,
+                            [BSDF_PORT_OPTIONS] = options,
+                            [BSDF_PORT_BLUR] = v->blur,
+                            [BSDF_PORT_UNBENT] = v->unbent[0],
+                            [BSDF_PORT_ARG] = stage->args[0],
+                            [BSDF_PORT_STATE] = stage->term->state,
+                            [BSDF_PORT_WI] = wi[0],
+                            [BSDF_PORT_U] = u[0],
+                            [BSDF_PORT_F_COS] = f_cos[0],
+                            [BSDF_PORT_PDF] = &pdf[0],
+                            [BSDF_PORT_ETA] = &eta[0],
+                            [BSDF_PORT_WEIGHT] = weight[0],
+                            [BSDF_PORT_PROBABILITY] = &probability[0],
+                            [BSDF_PORT_FAULT] = &fault[0]}};
+    bsdf_program_run(program, &rows, stage->term->live);
+    memcpy(words, fault, sizeof words);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        bool is_stopped = (stage->term->live >> i & 1) && words[i] != 0;
+        ProofFinding *f = is_stopped ? fail_at(p, PROOF_FINITE, &points[i]) : NULL;
+        if (!f)
+            continue;
+        size_t at = put(f->what, 0, "%s", name);
+        if (lobe > 0)
+            at = put(f->what, at, " of lobe %u", (unsigned)lobe);
+        (void)put(f->what, at,
+                  " is stopped: a loop of more than 65536 rounds, or an index out of range");
+    }
+}
+
+/* A few points, before all that would wait for loops without end. */
+static void prove_ends(Prover *p)
+{
+    const BsdfDef *def = p->subject->def;
+    Point points[SSL_BLOCK];
+    Random r = random_of(p, 6, 0);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        points[i] = random_point(p, &r);
+        set_lane(p->subject, p->here, i, &points[i]);
+    }
+    begin(p->subject, p->here);
+    run_to_the_end(p, &def->prepare, "the state", 0, points);
+    for (uint32_t k = 0; k < def->lobe_count; ++k) {
+        if (def->lobes[k].eval.run)
+            run_to_the_end(p, &def->lobes[k].eval, "eval", k + 1, points);
+        run_to_the_end(p, &def->lobes[k].sample, "sample", k + 1, points);
+    }
+}
+
 static void prove_finite(Prover *p)
 {
     ProofFinding *f = &p->findings[PROOF_FINITE];
+    prove_ends(p);
     for (uint32_t k = 0; k < p->random_blocks && !f->is_wrong; ++k) {
         prove_finite_block(p, k);
         f->tests += SSL_BLOCK;

@@ -435,6 +435,8 @@ static void test_sslc_check_proves_a_bsdf(void **state)
          "energy: 1.0500 +- 0.0000 of the light comes back"},
         {"reflection { albedo = color(a); eval { f_cos = color(a / max(wo.z - 0.1, 0.0)); } }",
          "finite: "},
+        {"reflection { albedo = color(a); eval { while (f_cos.x < 1) f_cos *= a; } }",
+         "finite: eval of lobe 1 is stopped: a loop of more than 65536 rounds"},
         {"reflection { albedo = color(a); eval { f_cos = color(0.5 - a) * wi.z; } }",
          "f_cos is negative"},
         {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); pdf = 1; } "
