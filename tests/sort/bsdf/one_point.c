@@ -4,7 +4,12 @@
 #include "sort/bsdf/closure_programs.h"
 #include <string.h>
 
-enum { ALL_FLAGS = 127, STATE_ROWS = 4096, LOBES = ONE_POINT_TERMS * SSL_MAX_BSDF_LOBES };
+enum {
+    ALL_FLAGS = 127,
+    ALL_LANES = 0xffff,
+    STATE_ROWS = 4096,
+    LOBES = ONE_POINT_TERMS * SSL_MAX_BSDF_LOBES
+};
 
 /* The block that was made last, and of what. Tests run in one thread. */
 static struct {
@@ -50,6 +55,11 @@ void one_add_closure(OnePoint *p, const char *closure, Spectrum weight, const fl
     p->serial = ++made.last_serial;
 }
 
+static void set_row(BsdfRow rows[3], uint32_t lane, float x, float y, float z)
+{
+    rows[0][lane] = x, rows[1][lane] = y, rows[2][lane] = z;
+}
+
 static void begin(const OnePoint *p)
 {
     if (!made.arena) {
@@ -59,17 +69,18 @@ static void begin(const OnePoint *p)
     }
     CHECK(made.block);
     BsdfView *v = &made.block->view;
-    uint32_t i = made.lane = (uint32_t)(p->serial % SSL_BLOCK);
+    made.lane = (uint32_t)(p->serial % SSL_BLOCK);
     bool is_inside = f3_dot(p->wo, p->Ng) < 0.0f;
     float3 Ng = is_inside ? f3_neg(p->Ng) : p->Ng;
     float3 n = f3_dot(p->unbent, Ng) < 0.0f ? f3_neg(p->unbent) : p->unbent;
-    memset(v, 0, sizeof *v);
-    v->wo[0][i] = p->wo.x, v->wo[1][i] = p->wo.y, v->wo[2][i] = p->wo.z;
-    v->Ng[0][i] = Ng.x, v->Ng[1][i] = Ng.y, v->Ng[2][i] = Ng.z;
-    v->unbent[0][i] = n.x, v->unbent[1][i] = n.y, v->unbent[2][i] = n.z;
-    v->blur[i] = p->least_alpha;
-    v->outside[i] = !is_inside;
-    v->options[i] = (int32_t)p->init_flags;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        set_row(v->wo, i, p->wo.x, p->wo.y, p->wo.z);
+        set_row(v->Ng, i, Ng.x, Ng.y, Ng.z);
+        set_row(v->unbent, i, n.x, n.y, n.z);
+        v->blur[i] = p->least_alpha;
+        v->outside[i] = !is_inside;
+        v->options[i] = (int32_t)p->init_flags;
+    }
     bsdf_block_begin(made.block);
 }
 
@@ -77,14 +88,14 @@ static const BsdfTerm *add(const struct OnePointTerm *term, uint32_t slot)
 {
     const BsdfDef *def = closure_programs_here()->defs[term->closure];
     BsdfRow *args = made.args[slot];
-    for (uint32_t r = 0; r < closure_scalars(&closure_rows[term->closure]); ++r)
-        args[r][made.lane] = term->args[r];
-    for (uint32_t c = 0; c < 3; ++c)
-        made.weight[c][made.lane] = term->weight.c[c];
-    uint16_t live = (uint16_t)(1u << made.lane);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        for (uint32_t r = 0; r < closure_scalars(&closure_rows[term->closure]); ++r)
+            args[r][i] = term->args[r];
+        set_row(made.weight, i, term->weight.c[0], term->weight.c[1], term->weight.c[2]);
+    }
     if (def)
-        return bsdf_block_add(made.block, def, args[0], made.weight[0], live);
-    bsdf_block_add_sum(made.block, (ClosureSum)term->closure, args[0], made.weight[0], live);
+        return bsdf_block_add(made.block, def, args[0], made.weight[0], ALL_LANES);
+    bsdf_block_add_sum(made.block, (ClosureSum)term->closure, args[0], made.weight[0], ALL_LANES);
     return NULL;
 }
 
@@ -122,11 +133,6 @@ Spectrum one_layer_factor(const OnePoint *p, const char *closure, const float *a
     return (Spectrum){{factor[0], factor[SSL_BLOCK], factor[2 * SSL_BLOCK]}};
 }
 
-static void set_row(BsdfRow rows[3], uint32_t lane, float x, float y, float z)
-{
-    rows[0][lane] = x, rows[1][lane] = y, rows[2][lane] = z;
-}
-
 Spectrum one_eval(const OnePoint *p, float3 wi, float *out_pdf)
 {
     alignas(64) BsdfRow rows[3] = {{0}}, f_cos[3], pdf;
@@ -145,22 +151,43 @@ float one_pdf(const OnePoint *p, float3 wi)
     return pdf;
 }
 
+static BsdfSample drawn_in(const BsdfDrawn *d, BsdfPoint at)
+{
+    uint32_t k = at.lane;
+    return (BsdfSample){.wi = f3(d->wi[0][k], d->wi[1][k], d->wi[2][k]),
+                        .weight = bsdf_point_row(at, d->weight),
+                        .pdf = d->pdf[k],
+                        .eta = d->eta[k],
+                        .flags = d->flags[k] & ALL_FLAGS,
+                        .n = f3(d->n[0][k], d->n[1][k], d->n[2][k]),
+                        .lobe = d->lobe[k]};
+}
+
+uint16_t one_samples(const OnePoint *p, const float *u_side, const float2 *u, uint32_t count,
+                     BsdfSample *out_samples)
+{
+    alignas(64) BsdfRow rows[3] = {{0}};
+    BsdfDrawn d;
+    BsdfPoint at = one_point(p);
+    CHECK(count <= SSL_BLOCK);
+    for (uint32_t k = 0; k < count; ++k)
+        set_row(rows, k, u[k].x, u[k].y, u_side[k]);
+    uint16_t drawn = bsdf_block_sample(at.block, rows, (uint16_t)((1u << count) - 1u), &d);
+    for (uint32_t k = 0; k < count; ++k)
+        if (drawn >> k & 1)
+            out_samples[k] = drawn_in(&d, (BsdfPoint){at.block, k});
+    return drawn;
+}
+
 bool one_sample(const OnePoint *p, float u_side, float2 u, BsdfSample *out_sample)
 {
     alignas(64) BsdfRow rows[3] = {{0}};
     BsdfDrawn d;
     BsdfPoint at = one_point(p);
-    uint32_t k = at.lane;
-    set_row(rows, k, u.x, u.y, u_side);
-    if (bsdf_block_sample(at.block, rows, (uint16_t)(1u << k), &d) == 0)
+    set_row(rows, at.lane, u.x, u.y, u_side);
+    if (bsdf_block_sample(at.block, rows, (uint16_t)(1u << at.lane), &d) == 0)
         return false;
-    *out_sample = (BsdfSample){.wi = f3(d.wi[0][k], d.wi[1][k], d.wi[2][k]),
-                               .weight = bsdf_point_row(at, d.weight),
-                               .pdf = d.pdf[k],
-                               .eta = d.eta[k],
-                               .flags = d.flags[k] & ALL_FLAGS,
-                               .n = f3(d.n[0][k], d.n[1][k], d.n[2][k]),
-                               .lobe = d.lobe[k]};
+    *out_sample = drawn_in(&d, at);
     return true;
 }
 

@@ -39,6 +39,10 @@ Spectrum one_eval(const OnePoint *p, float3 wi, float *out_pdf); /* out_pdf may 
 float one_pdf(const OnePoint *p, float3 wi);
 bool one_sample(const OnePoint *p, float u_side, float2 u, BsdfSample *out_sample);
 
+/* Draws `count` directions at once, at most SSL_BLOCK. Returns the bits of those that were drawn. */
+uint16_t one_samples(const OnePoint *p, const float *u_side, const float2 *u, uint32_t count,
+                     BsdfSample *out_samples);
+
 /* Returns the point's block, until another OnePoint is asked for something. */
 BsdfPoint one_point(const OnePoint *p);
 uint32_t one_lobe_count(const OnePoint *p);

@@ -36,11 +36,12 @@ SslProbe *ssl_probe_create(const char *args, const char *value)
                   "bsdf Probe(%s) { lobe diffuse reflection { albedo = %s; eval { f_cos = "
                   "color(0); pdf = 0; } } }",
                   args, value);
-    if (build(p, &text, diags, &err) != STATUS_OK) {
+    bool is_built = build(p, &text, diags, &err) == STATUS_OK;
+    if (!is_built) {
         diag_print(diags, &problems);
         fprintf(stderr, "%s%s\n", strbuf_text(&problems), err.text);
-        CHECK(!"the probe compiles");
     }
+    CHECK(is_built);
     const BsdfDef *def = bsdf_build_def(p->build);
     CHECK(def->arg_rows <= ARGS_MAX && def->state_rows <= STATE_MAX);
     strbuf_free(&text);
