@@ -129,7 +129,8 @@ static double rise(uint32_t index)
 
 static double sheen(uint32_t index)
 {
-    double r = 0.15 + 0.85 * (index / SHEEN_COS) / (SHEEN_ALPHA - 1.0);
+    uint32_t alpha = index / SHEEN_COS;
+    double r = 0.15 + 0.85 * alpha / (SHEEN_ALPHA - 1.0);
     double q = fmax(index % SHEEN_COS, 0.05) / (double)(SHEEN_COS - 1);
     return albedo_integral_sheen(r * r, fmin(q * q, 1.0), STEPS);
 }

@@ -551,8 +551,8 @@ static double value_of(const Prover *p, const Stage *stage, const BsdfRow f_cos[
                        const BsdfRow wi[3], uint32_t lane, uint32_t c)
 {
     const float *n = stage->term->state + ((size_t)p->subject->def->frame + 6) * SSL_BLOCK + lane;
-    double cosine =
-        (double)(n[0] * wi[0][lane] + n[SSL_BLOCK] * wi[1][lane] + n[2 * SSL_BLOCK] * wi[2][lane]);
+    double cosine = (double)(n[0] * wi[0][lane] + n[SSL_BLOCK] * wi[1][lane] +
+                             n[(size_t)2 * SSL_BLOCK] * wi[2][lane]);
     return (double)f_cos[c][lane] / fmax(fabs(cosine), 1e-6);
 }
 

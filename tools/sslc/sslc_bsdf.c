@@ -167,9 +167,10 @@ bool sslc_prove_bsdf(SslcFile *file, const SslBsdfInfo *info, const SslcBsdfOpti
     Status status = diags ? ssl_unit_compile(file->ctx, &source, diags, &unit) : STATUS_NO_MEMORY;
     if (status == STATUS_OK)
         status = bsdf_build(file->ctx, &source, info, 0, diags, &build, &err);
-    subject = (ProofSubject){.def = build ? bsdf_build_def(build) : NULL};
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        subject = (ProofSubject){.def = bsdf_build_def(build)};
         status = read_subject(ssl_unit_info(unit), &subject, &err);
+    }
     if (status == STATUS_OK)
         status = prove(file, &subject, options, &is_proved, &err);
     if (status == STATUS_OK && options->picture)

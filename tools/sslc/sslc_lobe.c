@@ -105,8 +105,11 @@ static float squeezed(float x)
 static void draw_line(const Canvas *c, int x0, int y0, float dx, float dy, float length,
                       float3 color)
 {
-    for (float at = 0.0f; at < length; at += 0.5f)
+    uint32_t steps = (uint32_t)ceilf(2.0f * length);
+    for (uint32_t i = 0; i < steps; ++i) {
+        float at = 0.5f * (float)i;
         put_pixel(c, x0 + (int)(dx * at), y0 - (int)(dy * at), color);
+    }
 }
 
 static void draw_polar(const Canvas *c, const Scene *scene, int left, int top)
