@@ -62,17 +62,20 @@ static void resolve_attributes(Group *g, GroupNode *node)
     const SslUnitInfo *info = node->info;
     const char **declared = ARENA_ARRAY(g->arena, const char *, info->attribute_count);
     bool *is_set = ARENA_ARRAY(g->arena, bool, info->attribute_count);
-    uint32_t count = 0; /* declared attributes come first in the list */
-    for (; count < info->attribute_count && info->attributes[count].is_declared; ++count)
-        declared[count] = info->attributes[count].name;
-    for (uint32_t i = 0; i < info->attribute_count; ++i)
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < info->attribute_count; ++i) {
         node->binds[i] = info->attributes[i].binds;
+        if (info->attributes[i].is_declared)
+            declared[count++] = info->attributes[i].name;
+    }
     for (uint32_t i = 0; i < node->desc->attribute_count; ++i) {
         const SslGroupAttribute *attribute = &node->desc->attributes[i];
         uint32_t at = 0;
-        while (at < count && strcmp(declared[at], attribute->attribute) != 0)
+        while (at < info->attribute_count &&
+               !(info->attributes[at].is_declared &&
+                 strcmp(info->attributes[at].name, attribute->attribute) == 0))
             ++at;
-        if (at == count) {
+        if (at == info->attribute_count) {
             complain(g, attribute->place, GROUP_UNKNOWN_ATTRIBUTE, group_name_of(node), info->name,
                      attribute->attribute);
             report_suggestion(g->diags, attribute->attribute, declared, count);
