@@ -25,11 +25,16 @@ static const SslClosureArg oren_nayar[] = {
 static const SslClosureRow closures[] = {
     {.name = "OrenNayar", .args = oren_nayar, .arg_count = 3},
 };
+static const SslAttributeRow attributes[] = {
+    {.name = "edge_distance", .type = SSL_FLOAT, .doc = ""},
+};
 static const SslContextDesc tables = {.size_bytes = sizeof tables,
                                       .globals = globals,
                                       .closures = closures,
                                       .global_count = SORT_COUNT_OF(globals),
-                                      .closure_count = SORT_COUNT_OF(closures)};
+                                      .closure_count = SORT_COUNT_OF(closures),
+                                      .attributes = attributes,
+                                      .attribute_count = SORT_COUNT_OF(attributes)};
 
 static SslContext *ctx;
 
@@ -569,6 +574,43 @@ static void test_group_binds_attributes(void **state)
     ssl_unit_release(unit);
 }
 
+/* In the unit of a group, what a node declares stands behind the host's rows that nodes before it read. */
+static void test_group_binds_attributes_behind_rows(void **state)
+{
+    SORT_UNUSED(state);
+    SslUnit *unit = compile("attribute float heat;\n"
+                            "shader read(float x = 0.0, out float o)\n"
+                            "{ o = x + attribute<heat> + attribute<edge_distance>; }",
+                            "read");
+    const SslGroupAttribute heat = {.attribute = "b.heat", .binds = "temperature"};
+    SslGroupNode nodes[] = {{.name = "a", .unit = unit}, {.name = "b", .unit = unit}};
+    SslGroupWire wire = {.from_node = "a", .from = "o", .to_node = "b", .to = "x"};
+    SslGroupOutput output = {.name = "o", .node = "b", .output = "o"};
+    SslGroupDesc desc = {.size_bytes = sizeof desc,
+                         .name = "group",
+                         .nodes = nodes,
+                         .wires = &wire,
+                         .outputs = &output,
+                         .node_count = 2,
+                         .wire_count = 1,
+                         .output_count = 1};
+    SslUnit *linked = link_group(&desc);
+    SslGroupNode node = {.name = "c", .unit = linked, .attributes = &heat, .attribute_count = 1};
+    desc.nodes = &node;
+    desc.node_count = 1;
+    desc.wire_count = 0;
+    output.node = "c";
+    SslUnit *outer = link_group(&desc);
+    const SslUnitInfo *info = ssl_unit_info(outer);
+    uint32_t bound = 0;
+    for (uint32_t i = 0; i < info->attribute_count; ++i)
+        bound += strcmp(info->attributes[i].binds, "temperature") == 0;
+    assert_int_equal(bound, 1);
+    ssl_unit_release(outer);
+    ssl_unit_release(linked);
+    ssl_unit_release(unit);
+}
+
 /* --- limits ----------------------------------------------------------------------------------- */
 
 enum { LEVELS = 40 };
@@ -892,6 +934,7 @@ int main(void)
         cmocka_unit_test(test_group_shares_kernels_and_leaves_out),
         cmocka_unit_test(test_group_of_linked_groups),
         cmocka_unit_test(test_group_binds_attributes),
+        cmocka_unit_test(test_group_binds_attributes_behind_rows),
         cmocka_unit_test(test_group_limits),
         cmocka_unit_test(test_group_that_doubles_is_refused),
         cmocka_unit_test(test_group_names_places),
