@@ -135,9 +135,9 @@ static Spectrum glow_of(const ShadeGlow *glow, const SurfaceHit *hit)
     return hit->is_backfacing ? glow->back : glow->front;
 }
 
-/* Queues a point on a mesh that light sampling finds with density `pdf`, or would have found. */
-static void queue_mesh_light(Wave *w, uint32_t path, Spectrum factor, const HitQuery *query,
-                             const Ray *ray, float pdf, MeshLight **out_light)
+/* Queues a point on a mesh that light sampling finds with density `pdf`, or would have found. Returns its place. */
+static MeshLight *queue_mesh_light(Wave *w, uint32_t path, Spectrum factor, const HitQuery *query,
+                                   const Ray *ray, float pdf)
 {
     ASSERT(w->mesh_light_count < 2 * w->capacity);
     MeshLight *light = &w->mesh_lights[w->mesh_light_count++];
@@ -149,7 +149,7 @@ static void queue_mesh_light(Wave *w, uint32_t path, Spectrum factor, const HitQ
         footprint_light(ray->direction, pdf, &light->diff);
     light->history = w->paths[path].history;
     light->history.is_cone = true;
-    *out_light = light;
+    return light;
 }
 
 /* Returns the point of a curve that was drawn, where a shadow ray ends. */
@@ -180,8 +180,7 @@ static Spectrum send_to_mesh(Wave *w, uint32_t i, const SurfaceHit *hit, const L
         *out_end = end_on_curve(w, &query, &ray);
     if (glow->is_constant)
         return spectrum_mul(factor, light->is_backfacing ? glow->back : glow->front);
-    MeshLight *mesh;
-    queue_mesh_light(w, i, factor, &query, &ray, light->pdf_solid_angle, &mesh);
+    MeshLight *mesh = queue_mesh_light(w, i, factor, &query, &ray, light->pdf_solid_angle);
     mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
     mesh->history.kind = 0;
     return factor;
@@ -598,8 +597,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, Spectrum em
             .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
         HitQuery query = wave_hit_query(&w->hits, i, hit->depth);
         query.t = distance;
-        MeshLight *mesh;
-        queue_mesh_light(w, i, factor, &query, &ray, pdf, &mesh);
+        MeshLight *mesh = queue_mesh_light(w, i, factor, &query, &ray, pdf);
         mesh->is_met = true;
         mesh->draw = hit->draw;
     }

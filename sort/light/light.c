@@ -197,7 +197,7 @@ static void queue_triangle(const Lights *lights, const Source *s, uint32_t k, ui
     }
     triangle_gather(instance, &lights->scene->meshes[instance->mesh], s->triangles[k], query->time,
                     lane, &block->rows);
-    triangle_set3(block->rows.position, lane, query->position);
+    wide_set3(block->rows.position, lane, query->position);
     block->rows.r[lane] = u.x, block->rows.s[lane] = u.y;
     block->rows.known_area[lane] = s->moves ? 0.0f : s->areas[k];
     block->lanes = (uint16_t)(block->lanes | 1u << lane);
@@ -219,11 +219,11 @@ static uint16_t sample_triangles(TriangleBlock *block, LightSample *samples)
         LightSample *out = &samples[k];
         if (!(block->lanes >> k & 1))
             continue;
-        out->wi = triangle_get3(rows->wi, k);
+        out->wi = wide_get3(rows->wi, k);
         out->distance_m = rows->distance_m[k];
         out->pdf_solid_angle *= rows->pdf[k];
-        out->end = (SurfacePoint){triangle_get3(rows->P, k), triangle_get3(rows->Ng_front, k),
-                                  rows->error_m[k]};
+        out->end =
+            (SurfacePoint){wide_get3(rows->P, k), wide_get3(rows->Ng_front, k), rows->error_m[k]};
         out->b1 = rows->b1[k], out->b2 = rows->b2[k];
         out->is_backfacing = rows->is_backfacing[k] != 0;
         if (out->pdf_solid_angle > 0.0f)

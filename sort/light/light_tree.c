@@ -288,16 +288,11 @@ size_t light_tree_size_bytes(const LightTree *tree)
 
 /* --- choosing --------------------------------------------------------------------------------------- */
 
-static void set3(WideRow rows[3], uint32_t lane, float3 v)
-{
-    rows[0][lane] = v.x, rows[1][lane] = v.y, rows[2][lane] = v.z;
-}
-
 static void gather(const Node *n, uint32_t lane, LightTreeRows *rows)
 {
-    set3(rows->centre, lane, n->centre);
+    wide_set3(rows->centre, lane, n->centre);
     rows->radius2[lane] = n->radius2;
-    set3(rows->axis, lane, n->axis);
+    wide_set3(rows->axis, lane, n->axis);
     rows->cos_o[lane] = n->cos_o, rows->sin_o[lane] = n->sin_o, rows->cos_e[lane] = n->cos_e;
     rows->power[lane] = n->power;
     rows->is_two_sided[lane] = n->is_two_sided;
@@ -305,8 +300,8 @@ static void gather(const Node *n, uint32_t lane, LightTreeRows *rows)
 
 static void set_point(float3 position, float3 normal, uint32_t lane, LightTreeRows *rows)
 {
-    set3(rows->position, lane, position);
-    set3(rows->N, lane, normal);
+    wide_set3(rows->position, lane, position);
+    wide_set3(rows->N, lane, normal);
 }
 
 /* Sets the importance of a node for the point of each lane. */

@@ -15,9 +15,9 @@ static void gather_corners(const SceneMesh *mesh, const uint32_t corner[3], floa
         return;
     }
     scene_mesh_positions_at(mesh, corner, time, p);
-    triangle_set3(rows->p0, lane, p[0]);
-    triangle_set3(rows->p1, lane, p[1]);
-    triangle_set3(rows->p2, lane, p[2]);
+    wide_set3(rows->p0, lane, p[0]);
+    wide_set3(rows->p1, lane, p[1]);
+    wide_set3(rows->p2, lane, p[2]);
 }
 
 void triangle_gather(const SceneInstance *instance, const SceneMesh *mesh, uint32_t triangle,

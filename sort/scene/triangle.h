@@ -5,16 +5,6 @@
 #include "sort/scene/scene.h"
 #include "sort/scene/triangle_rows.h"
 
-static inline void triangle_set3(WideRow rows[3], uint32_t lane, float3 v)
-{
-    rows[0][lane] = v.x, rows[1][lane] = v.y, rows[2][lane] = v.z;
-}
-
-static inline float3 triangle_get3(const WideRow rows[3], uint32_t lane)
-{
-    return f3(rows[0][lane], rows[1][lane], rows[2][lane]);
-}
-
 /* Sets a lane to the corners of a triangle and the place of its instance. `instance` stands as it does at `time`
  * (scene_instance_at), and has this mesh, of triangles. */
 void triangle_gather(const SceneInstance *instance, const SceneMesh *mesh, uint32_t triangle,

@@ -13,9 +13,9 @@ static void gather_normals(const SceneMesh *mesh, const uint32_t corner[3], floa
     if (!mesh->normals)
         return;
     scene_mesh_normals_at(mesh, corner, time, n);
-    triangle_set3(r->n0, k, n[0]);
-    triangle_set3(r->n1, k, n[1]);
-    triangle_set3(r->n2, k, n[2]);
+    wide_set3(r->n0, k, n[0]);
+    wide_set3(r->n1, k, n[1]);
+    wide_set3(r->n2, k, n[2]);
 }
 
 /* Texture coordinates of uv set 0, or the barycentrics. */
@@ -41,9 +41,9 @@ static void gather_tangents(const SceneMesh *mesh, const uint32_t corner[3], uin
     const float *t[3];
     for (int i = 0; i < 3; ++i)
         t[i] = mesh->tangents + 4 * (size_t)corner[i];
-    triangle_set3(r->t0, k, f3(t[0][0], t[0][1], t[0][2]));
-    triangle_set3(r->t1, k, f3(t[1][0], t[1][1], t[1][2]));
-    triangle_set3(r->t2, k, f3(t[2][0], t[2][1], t[2][2]));
+    wide_set3(r->t0, k, f3(t[0][0], t[0][1], t[0][2]));
+    wide_set3(r->t1, k, f3(t[1][0], t[1][1], t[1][2]));
+    wide_set3(r->t2, k, f3(t[2][0], t[2][1], t[2][2]));
     r->tangent_side[k] = t[0][3];
 }
 
@@ -51,10 +51,10 @@ static void gather_footprint(const HitTask *task, uint32_t k, TriangleRows *r)
 {
     const RayDiff *diff = task->diff;
     r->t[k] = task->query.t;
-    triangle_set3(r->dOdx, k, diff->dOdx);
-    triangle_set3(r->dOdy, k, diff->dOdy);
-    triangle_set3(r->dDdx, k, diff->dDdx);
-    triangle_set3(r->dDdy, k, diff->dDdy);
+    wide_set3(r->dOdx, k, diff->dOdx);
+    wide_set3(r->dOdy, k, diff->dOdy);
+    wide_set3(r->dDdx, k, diff->dDdx);
+    wide_set3(r->dDdy, k, diff->dDdy);
     r->is_cone[k] = diff->is_cone;
 }
 
@@ -64,7 +64,7 @@ static void gather(const HitTask *task, const SceneMesh *mesh, const SceneInstan
     const HitQuery *query = &task->query;
     const uint32_t *corner = mesh->indices + (size_t)3 * query->triangle;
     triangle_gather(instance, mesh, query->triangle, task->ray->time, k, r);
-    triangle_set3(r->D, k, task->ray->direction);
+    wide_set3(r->D, k, task->ray->direction);
     r->b1[k] = query->b1, r->b2[k] = query->b2;
     r->has_normals[k] = r->has_tangents[k] = 0;
     if (query->parts & HIT_NORMAL)
@@ -79,37 +79,37 @@ static void gather(const HitTask *task, const SceneMesh *mesh, const SceneInstan
 
 static void scatter_derivatives(const TriangleRows *r, uint32_t k, uint32_t parts, SurfaceHit *hit)
 {
-    hit->dPdx = triangle_get3(r->dPdx, k);
-    hit->dPdy = triangle_get3(r->dPdy, k);
+    hit->dPdx = wide_get3(r->dPdx, k);
+    hit->dPdy = wide_get3(r->dPdy, k);
     hit->db1dx = r->db1dx[k], hit->db1dy = r->db1dy[k];
     hit->db2dx = r->db2dx[k], hit->db2dy = r->db2dy[k];
     if (parts & HIT_NORMAL) {
-        hit->dNdx = triangle_get3(r->dNdx, k);
-        hit->dNdy = triangle_get3(r->dNdy, k);
+        hit->dNdx = wide_get3(r->dNdx, k);
+        hit->dNdy = wide_get3(r->dNdy, k);
     }
     if (parts & HIT_UV) {
         hit->duvdx = f2(r->dudx[k], r->dvdx[k]);
         hit->duvdy = f2(r->dudy[k], r->dvdy[k]);
     }
     if (parts & HIT_TANGENT) {
-        hit->dTdx = triangle_get3(r->dTdx, k);
-        hit->dTdy = triangle_get3(r->dTdy, k);
+        hit->dTdx = wide_get3(r->dTdx, k);
+        hit->dTdy = wide_get3(r->dTdy, k);
     }
 }
 
 static void scatter(const TriangleRows *r, uint32_t k, uint32_t parts, SurfaceHit *hit)
 {
-    hit->P = triangle_get3(r->P, k);
+    hit->P = wide_get3(r->P, k);
     hit->error_m = r->error_m[k];
-    hit->Ng_front = triangle_get3(r->Ng_front, k);
-    hit->Ng = triangle_get3(r->Ng, k);
+    hit->Ng_front = wide_get3(r->Ng_front, k);
+    hit->Ng = wide_get3(r->Ng, k);
     hit->is_backfacing = r->is_backfacing[k] != 0;
     if (parts & HIT_NORMAL)
-        hit->N = triangle_get3(r->N, k);
+        hit->N = wide_get3(r->N, k);
     if (parts & HIT_UV)
         hit->uv = f2(r->u[k], r->v[k]);
     if (parts & HIT_TANGENT) {
-        hit->T = triangle_get3(r->T, k);
+        hit->T = wide_get3(r->T, k);
         hit->tangent_sign = r->tangent_sign[k];
     }
     if (parts & HIT_FOOTPRINT)

@@ -1,4 +1,5 @@
-/* Derivatives of rays on planes and of unit vectors, for hit.c and hit_curve.c. Header only. */
+/* Derivatives of rays on planes and of unit vectors, for curves; triangles have theirs in sort/scene/triangle.ssl. Header
+ * only. */
 #ifndef SORT_SHADE_HIT_MATH_H
 #define SORT_SHADE_HIT_MATH_H
 

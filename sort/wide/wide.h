@@ -14,12 +14,23 @@
 #ifndef SORT_WIDE_WIDE_H
 #define SORT_WIDE_WIDE_H
 
+#include "base/vec.h"
 #include "ssl/ssl_kernel.h"
 #include <stdalign.h>
 
 /* One scalar of each point. */
 typedef float WideRow[SSL_BLOCK];
 typedef int32_t WideInts[SSL_BLOCK];
+
+static inline void wide_set3(WideRow rows[3], uint32_t lane, float3 v)
+{
+    rows[0][lane] = v.x, rows[1][lane] = v.y, rows[2][lane] = v.z;
+}
+
+static inline float3 wide_get3(const WideRow rows[3], uint32_t lane)
+{
+    return f3(rows[0][lane], rows[1][lane], rows[2][lane]);
+}
 
 /* The classes of CPUs that programs are compiled for, narrow ones first. */
 enum { WIDE_CLASSES = 3, WIDE_PORTS_MAX = 48 };
