@@ -105,6 +105,16 @@ static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
                  .time = b->time[i],
                  .past = b->past[i]};
 }
+/* Copies ray `from` to the place of ray `to`. */
+static inline void ray_batch_copy(RayBatch *b, uint32_t to, uint32_t from)
+{
+    for (uint32_t c = 0; c < 3; ++c) {
+        b->origin[c][to] = b->origin[c][from];
+        b->direction[c][to] = b->direction[c][from];
+    }
+    b->t_min[to] = b->t_min[from], b->t_max[to] = b->t_max[from], b->time[to] = b->time[from];
+    b->past[to] = b->past[from];
+}
 /* Sends ray i straight on through the surface that it has met, hits[i]. The origin stays, so that every surface keeps its
  * distance. The ray then meets the nearest surface that it has not met, by distance, and by instance and triangle among
  * equally far ones, so that it meets each of coplanar surfaces once. */

@@ -126,9 +126,10 @@ typedef struct FilmCatch {
 typedef struct FilmSample {
     float rgb[3];     /* linear radiance; may be negative */
     float alpha;      /* [0, 1] */
+    uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of the names; 0: none, not counted */
+    /* Is not read unless the film has catchers or AOVs. */
     FilmCatch caught; /* zero unless the film has catchers */
     float aov[FILM_AOV_FLOATS];
-    uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of the names; 0: none, not counted */
 } FilmSample;
 
 /* Samples [begin, end) of every pixel. */

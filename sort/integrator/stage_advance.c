@@ -61,14 +61,6 @@ static void roulette(Wave *w)
     play(w->shared, &block);
 }
 
-static void move_path(Wave *w, uint32_t to, uint32_t from)
-{
-    ASSERT(to < from);
-    Ray ray = ray_batch_get(&w->rays, from);
-    ray_batch_set(&w->rays, to, &ray);
-    w->paths[to] = w->paths[from];
-}
-
 void stage_advance(Wave *w)
 {
     uint32_t kept = 0;
@@ -77,12 +69,12 @@ void stage_advance(Wave *w)
         if (w->paths[i].flags & PATH_DEAD)
             continue;
         if (kept != i)
-            move_path(w, kept, i);
+            wave_copy_path(w, kept, i);
         ++kept;
     }
     for (uint32_t i = w->count; i < w->count + w->spawned_count; ++i, ++kept)
         if (kept != i)
-            move_path(w, kept, i);
+            wave_copy_path(w, kept, i);
     ASSERT(kept <= w->capacity);
     w->count = kept;
     w->spawned_count = 0;

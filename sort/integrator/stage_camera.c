@@ -2,6 +2,9 @@
  * differentials. */
 #include "sort/integrator/wave_state.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* Pixels whose samples start together. */
 typedef struct PixelBlock {
     uint32_t count;
@@ -31,6 +34,19 @@ static void draw_camera(const Wave *w, PixelBlock *block)
         sampler_1d_points(sampler, keys, time, live, block->time);
 }
 
+static void start_sample(Wave *w, uint32_t index)
+{
+    FilmSample *sample = &w->samples[index];
+    if (w->keeps_aovs)
+        *sample = (FilmSample){.aov = {[FILM_AT_DEPTH] = FILM_NO_DEPTH,
+                                       [FILM_AT_MIP] = FILM_UNKNOWN,
+                                       [FILM_AT_MIST] = 1.0f}};
+    else
+        memset(sample, 0, offsetof(FilmSample, caught));
+    if (w->path_kinds)
+        w->path_kinds[index] = (LightKinds){0};
+}
+
 /* Starts the path of pixel k, unless the camera sees nothing there (outside the circle of a fisheye). */
 static void start_path(Wave *w, const PixelBlock *block, uint32_t k)
 {
@@ -38,18 +54,15 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k)
     uint32_t index = block->index[k];
     ASSERT(w->count < w->capacity);
     Path *path = &w->paths[w->count];
-    *path = (Path){.key = block->key[k],
-                   .beta = spectrum_splat(1.0f),
-                   .eta_scale = 1.0f,
-                   .least_pdf = INFINITY,
-                   .flags = PATH_SPECULAR,
-                   .history.kind = RAY_CAMERA,
-                   .sample = index};
-    w->samples[index] = (FilmSample){
-        .aov = {
-            [FILM_AT_DEPTH] = FILM_NO_DEPTH, [FILM_AT_MIP] = FILM_UNKNOWN, [FILM_AT_MIST] = 1.0f}};
-    if (w->path_kinds)
-        w->path_kinds[index] = (LightKinds){0};
+    memset(path, 0, offsetof(Path, diff));
+    path->key = block->key[k];
+    path->beta = spectrum_splat(1.0f);
+    path->eta_scale = 1.0f;
+    path->least_pdf = INFINITY;
+    path->flags = PATH_SPECULAR;
+    path->history.kind = RAY_CAMERA;
+    path->sample = index;
+    start_sample(w, index);
     float2 offset = pixel_filter_sample(&s->filter, f2(block->filter[0][k], block->filter[1][k]));
     float2 film_px = f2((float)block->x[k] + 0.5f + offset.x, (float)block->y[k] + 0.5f + offset.y);
     Ray ray;
@@ -58,7 +71,8 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k)
                     &ray, diff))
         return;
     w->samples[index].alpha = 1.0f;
-    w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;
+    if (w->keeps_aovs)
+        w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;
     ASSERT(f3_is_unit(ray.direction));
     path->from = ray.origin;
     ray_batch_set(&w->rays, w->count++, &ray);

@@ -15,9 +15,7 @@ static void send_path(Wave *w, uint32_t i, uint32_t flags)
 {
     uint32_t to = w->count + w->spawned_count++;
     ASSERT(to < w->capacity);
-    Ray ray = ray_batch_get(&w->rays, i);
-    ray_batch_set(&w->rays, to, &ray);
-    w->paths[to] = w->paths[i];
+    wave_copy_path(w, to, i);
     w->paths[to].flags |= flags | PATH_SEEN | PATH_CAUGHT | PATH_AT_CATCHER;
 }
 

@@ -5,7 +5,7 @@
 static void record_nothing(const Wave *w, const Path *path)
 {
     FilmSample *sample = &w->samples[path->sample];
-    if (path->event == 0)
+    if (path->event == 0 && w->keeps_aovs)
         sample->aov[FILM_AT_DEPTH] = FILM_NO_DEPTH;
     const Scene *scene = w->shared->scene;
     if (scene->environment.kind == SCENE_ENVIRONMENT_NONE || w->shared->settings->transparent_film)
@@ -98,7 +98,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     bool is_hidden = !(path->flags & PATH_SEEN) && hit.visibility->invisible_to & SCENE_RAYS_CAMERA;
     if (hit.is_beside || is_hidden || hit.visibility->is_permeable)
         return !pass_light(w, i);
-    if (path->flags & PATH_SEEN)
+    if (path->flags & PATH_SEEN || !w->keeps_aovs)
         return true;
     float *aov = w->samples[path->sample].aov;
     aov[FILM_AT_DEPTH] = camera_distance(&w->shared->camera, ray->time, met);

@@ -1,20 +1,27 @@
 /* Shadow rays: adds the light of those that are clear, attenuated by alpha surfaces on their way. */
 #include "sort/integrator/wave_state.h"
 
-/* Computes the geometry of the alpha surface that the shadow ray met. */
-static void resolve_alpha(Wave *w, uint32_t i, uint32_t crossing)
+/* Computes the alpha surfaces that the shadow rays of `count` <= SSL_BLOCK paths met. */
+static void find_alpha(const Wave *w, const uint32_t *paths, uint32_t count, uint32_t crossing,
+                       SurfaceBlock *out)
 {
-    ASSERT(w->shadow.state[i] == SHADOW_ALPHA);
-    Ray ray = ray_batch_get(&w->shadow.rays, i);
-    HitQuery query = wave_hit_query(&w->shadow.hits, i, w->lights[i].depth);
-    uint32_t material = hit_material(w->shared->scene, query.instance, query.triangle);
-    query.parts =
-        material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_OPACITY].parts;
-    hit_surface(w->shared->scene, &query, &ray, &w->lights[i].diff, &w->surfaces[i]);
-    w->surfaces[i].draw = wave_draw(&w->paths[i], crossing);
-    w->surfaces[i].history = w->paths[i].history;
-    w->surfaces[i].history.kind = RAY_SHADOW;
-    w->surfaces[i].history.is_cone = w->lights[i].is_cone;
+    HitRays rays;
+    uint32_t material = w->materials[paths[0]];
+    wave_load_hits(&w->shadow.rays, &w->shadow.hits, paths, count, &rays, out);
+    out->material = material;
+    for (uint32_t k = 0; k < count; ++k) {
+        uint32_t i = paths[k];
+        ASSERT(w->shadow.state[i] == SHADOW_ALPHA && w->materials[i] == material);
+        rays.diff[k] = &w->lights[i].diff;
+        out->depth[k] = (int32_t)w->lights[i].depth;
+        out->draw[k] = wave_draw(&w->paths[i], crossing);
+        out->history[k] = w->paths[i].history;
+        out->history[k].kind = RAY_SHADOW;
+        out->history[k].is_cone = w->lights[i].is_cone;
+    }
+    hit_surfaces(w->shared->scene, &rays,
+                 material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_OPACITY].parts,
+                 out);
 }
 
 static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
@@ -30,13 +37,19 @@ static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
  * the number, from 1, of this surface among those that each ray has met. */
 static uint32_t shade_alpha(Wave *w, uint32_t count, uint32_t crossing)
 {
-    const SurfaceHit *hits[SHADE_CHUNK];
     uint32_t going_on = 0, n;
-    for (uint32_t k = 0; k < count; ++k)
-        resolve_alpha(w, w->members[k], crossing);
+    for (uint32_t k = 0; k < count; ++k) {
+        uint32_t i = w->members[k];
+        w->materials[i] =
+            hit_material(w->shared->scene, w->shadow.hits.shape[i], w->shadow.hits.triangle[i]);
+    }
     wave_group(w, count);
-    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
-        bool has_alpha = shade_run(w->shade, hits[0]->material, SSL_KERNEL_OPACITY, hits, n);
+    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count)) > 0; begin += n) {
+        for (uint32_t k = 0; k < n; k += SSL_BLOCK)
+            find_alpha(w, w->order + begin + k, n - k < SSL_BLOCK ? n - k : SSL_BLOCK, crossing,
+                       &w->surfaces[k / SSL_BLOCK]);
+        bool has_alpha = shade_run(w->shade, w->materials[w->order[begin]], SSL_KERNEL_OPACITY,
+                                   w->surfaces, n);
         for (uint32_t k = 0; k < n; ++k) {
             uint32_t i = w->order[begin + k];
             pass_through(w, i, has_alpha ? shade_transparency(w->shade, k) : spectrum_splat(0.0f));

@@ -151,12 +151,13 @@ static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint3
     }
 }
 
-void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
+void wave_show(Wave *w, uint32_t i, SurfaceLane surface, uint32_t point)
 {
+    SurfaceHit hit = surface_get(surface);
     if (w->shared->view == WAVE_VIEW_AO)
-        sample_occlusion(w, i, hit);
+        sample_occlusion(w, i, &hit);
     else
-        wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, hit, point)),
+        wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, &hit, point)),
                        (LightArrival){.is_met = true});
     w->paths[i].flags |= PATH_DEAD;
 }

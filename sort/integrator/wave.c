@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "sort/sampling/mis.h"
+#include <stddef.h>
 #include <string.h>
 
 const char *wave_stage_name(WaveStage stage)
@@ -80,13 +81,16 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
                 .capacity = capacity,
                 .keeps_diffuse_fraction = hides_lights(shared->scene),
                 .aovs = film_desc(shared->film)->aovs};
+    w->keeps_aovs = w->aovs != 0 || has_catchers;
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
     TRY(shadow_batch_create(arena, capacity, &w->shadow, err));
     w->lights = ARENA_ARRAY(arena, ShadowLight, capacity);
     w->paths = ARENA_ARRAY(arena, Path, capacity);
     w->samples = ARENA_ARRAY(arena, FilmSample, sample_capacity);
-    w->surfaces = ARENA_ARRAY(arena, SurfaceHit, capacity);
+    w->surfaces = arena_alloc(arena, SHADE_CHUNK / SSL_BLOCK * sizeof *w->surfaces, 64);
+    w->materials = ARENA_ARRAY(arena, uint32_t, capacity);
+    w->meetings = ARENA_ARRAY(arena, uint8_t, capacity);
     w->order = ARENA_ARRAY(arena, uint32_t, capacity);
     w->members = ARENA_ARRAY(arena, uint32_t, capacity);
     w->bucket = ARENA_ARRAY(arena, uint32_t, shared->scene->material_count + 1);
@@ -95,7 +99,6 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->sky_depths = ARENA_ARRAY(arena, uint32_t, capacity);
     w->sky_histories = ARENA_ARRAY(arena, PathHistory, capacity);
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
-    w->light_surfaces = ARENA_ARRAY(arena, SurfaceHit, SHADE_CHUNK);
     if (w->aovs & FILM_LIGHT_PASSES && wave_gathers_light(shared)) {
         w->path_kinds = ARENA_ARRAY(arena, LightKinds, sample_capacity);
         w->light_kinds = ARENA_ARRAY(arena, LightKinds, capacity);
@@ -104,7 +107,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     }
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
         !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_histories ||
-        !w->mesh_lights || !w->light_surfaces || !note_reads(w, arena) ||
+        !w->mesh_lights || !w->materials || !w->meetings || !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;
@@ -200,6 +203,21 @@ void wave_counters_add(WaveCounters *sum, const WaveCounters *c)
     sum->shade.texture_calls += c->shade.texture_calls;
 }
 
+void wave_copy_path(Wave *w, uint32_t to, uint32_t from)
+{
+    const Path *source = &w->paths[from];
+    Path *path = &w->paths[to];
+    ASSERT(to != from && to < w->capacity && from < w->capacity);
+    ray_batch_copy(&w->rays, to, from);
+    memcpy(path, source, offsetof(Path, diff));
+    if (w->reads.path_footprints)
+        path->diff = source->diff;
+    if (source->flags & (PATH_INSIDE | PATH_LEAVING)) {
+        path->medium = source->medium;
+        path->body = source->body;
+    }
+}
+
 void wave_group(Wave *w, uint32_t count)
 {
     uint32_t materials = w->shared->scene->material_count;
@@ -208,23 +226,42 @@ void wave_group(Wave *w, uint32_t count)
     /* Counting sort: bucket[m + 1] counts material m, then bucket[m] is where its next member goes. */
     memset(bucket, 0, (materials + 1) * sizeof *bucket);
     for (uint32_t i = 0; i < count; ++i)
-        ++bucket[w->surfaces[w->members[i]].material + 1];
+        ++bucket[w->materials[w->members[i]] + 1];
     for (uint32_t m = 1; m < materials; ++m)
         bucket[m] += bucket[m - 1];
     for (uint32_t i = 0; i < count; ++i)
-        w->order[bucket[w->surfaces[w->members[i]].material]++] = w->members[i];
+        w->order[bucket[w->materials[w->members[i]]]++] = w->members[i];
 }
 
-uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits)
+uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end)
 {
     uint32_t n = 0;
-    while (begin + n < end && n < SHADE_CHUNK) {
-        const SurfaceHit *hit = &w->surfaces[w->order[begin + n]];
-        if (n > 0 && hit->material != out_hits[0]->material)
-            break;
-        out_hits[n++] = hit;
-    }
+    while (begin + n < end && n < SHADE_CHUNK &&
+           w->materials[w->order[begin + n]] == w->materials[w->order[begin]])
+        ++n;
     return n;
+}
+
+void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,
+                    uint32_t count, HitRays *out_rays, SurfaceBlock *out)
+{
+    ASSERT(count <= SSL_BLOCK);
+    for (uint32_t k = 0; k < count; ++k) {
+        uint32_t i = paths[k];
+        ASSERT(hit_is_mesh(hits->shape[i]));
+        out->instance[k] = (int32_t)hits->shape[i];
+        out->triangle[k] = (int32_t)hits->triangle[i];
+        out->b1[k] = hits->b1[i];
+        out->b2[k] = hits->b2[i];
+        out->length_m[k] = hits->t[i];
+        out_rays->time[k] = rays->time[i];
+    }
+    for (uint32_t c = 0; c < 3; ++c)
+        for (uint32_t k = 0; k < count; ++k) {
+            out->I[c][k] = rays->direction[c][paths[k]];
+            out_rays->origin[c][k] = rays->origin[c][paths[k]];
+        }
+    out->count = count;
 }
 
 /* Scales light down to the limit of its mean channel, which keeps its colour: the picture gets darker, and has fewer

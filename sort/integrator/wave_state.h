@@ -38,7 +38,6 @@ enum { WAVE_PATHS_OF_A_CATCH = 5 };
 
 typedef struct Path {
     SampleKey key;
-    RayDiff diff;
     /* Throughput: the product of f cos / pdf over all scatters so far. */
     Spectrum beta;
     /* Solid-angle density of the last scatter; undefined while PATH_SPECULAR. */
@@ -50,8 +49,6 @@ typedef struct Path {
     float eta_scale;
     /* Position and shading normal of the last scatter that was not transparent: densities of lights refer to them. */
     float3 from, from_n;
-    /* The fraction of the last scatter that diffuse lobes brought; kept if Wave.keeps_diffuse_fraction. */
-    Spectrum diffuse;
     /* Bounces so far, without transparent surfaces. */
     uint32_t depth;
     /* Surfaces and media scattered at so far, with transparent ones: selects the dimensions of the sampler. */
@@ -61,11 +58,16 @@ typedef struct Path {
     /* Index into Wave.samples. */
     uint32_t sample;
     PathHistory history;
-    /* While PATH_INSIDE: the medium, and the instance whose inside it fills. */
-    BsdfMedium medium;
-    uint32_t body;
     /* Scatters inside the body; of a camera ray also the lights that it passed through. */
     uint32_t walk_steps;
+    /* The fraction of the last scatter that diffuse lobes brought; kept if Wave.keeps_diffuse_fraction. */
+    Spectrum diffuse;
+    /* From here on fields are kept only as long as something reads them (wave_copy_path). While WaveReads.path_footprints:
+     * the ray's differential. */
+    RayDiff diff;
+    /* While PATH_INSIDE or PATH_LEAVING: the medium, and the instance whose inside it fills. */
+    BsdfMedium medium;
+    uint32_t body;
 } Path;
 
 /* The light that a path's shadow ray carries. */
@@ -93,6 +95,15 @@ typedef struct MeshLight {
     HitDraw draw;
     PathHistory history;
 } MeshLight;
+
+/* What happens to a path at the surface that its ray met. */
+typedef enum WaveMeeting {
+    MEET_NOTHING,        /* the path met no surface, or has ended */
+    MEET_AND_LEAVE_BODY, /* it met the body that it walks through from inside */
+    MEET_AND_GLOW,       /* the surface only adds a known emission */
+    MEET_AND_SHADE,
+    MEET_COUNT
+} WaveMeeting;
 
 /* The fractions of a path's light that go to the light passes of each BSDF_KIND. The first surface that the camera
  * sees decides them. */
@@ -141,6 +152,8 @@ struct Wave {
     uint32_t capacity, count, spawned_count;
     /* The AOVs that the film holds. */
     FilmAovSet aovs;
+    /* The film reads more of samples than radiance and ids. */
+    bool keeps_aovs;
     WaveReads reads;
     RayBatch rays;
     /* [capacity] by path: the SceneRays that each ray counts as; NULL: every ray sees every instance. */
@@ -156,16 +169,19 @@ struct Wave {
     Path *paths;
     /* The samples of the job, in its order of pixels. */
     FilmSample *samples;
-    /* By path: the surface that the ray met in this pass; in the shadow stage the alpha surface on the way. */
-    SurfaceHit *surfaces;
     /* Path indices: those that the stage works on, and the same grouped by material. */
     uint32_t *members, *order;
+    /* By path: the material of the surface that its ray met in this pass; in the shadow stage of the alpha surface on
+     * the way. */
+    uint32_t *materials;
+    /* By path: its WaveMeeting in this pass. */
+    uint8_t *meetings;
+    /* [SHADE_CHUNK / SSL_BLOCK] the surfaces whose kernel runs. */
+    SurfaceBlock *surfaces;
     /* [material_count + 1] counts for the grouping. */
     uint32_t *bucket;
     /* [2 * capacity]: each path may meet one and sample one. */
     MeshLight *mesh_lights;
-    /* [SHADE_CHUNK] the surfaces of those whose kernel runs next. */
-    SurfaceHit *light_surfaces;
     /* [capacity] each, in parallel: lights, their footprints, the depths of the rays that look at the sky, and the
      * histories of these rays. */
     SkyLight *sky_lights;
@@ -202,13 +218,14 @@ void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
 /* Ends a path at a surface with the colour that the view gives it. point: index of the surface in the kernel's run. */
-void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point);
+void wave_show(Wave *w, uint32_t i, SurfaceLane surface, uint32_t point);
 
-/* Returns whether a camera path meets this surface as a shadow catcher. Later bounces meet it as an ordinary one. */
-static inline bool wave_catches(const Wave *w, const Path *path, const SurfaceHit *hit)
+/* Returns whether a camera path meets this instance as a shadow catcher. Later bounces meet it as an ordinary one. */
+static inline bool wave_catches(const Wave *w, const Path *path, uint32_t instance)
 {
-    return w->shared->scene->instances[hit->instance].is_shadow_catcher &&
-           !(path->flags & PATH_SEEN) && film_desc(w->shared->film)->has_catchers;
+    return !(path->flags & PATH_SEEN) &&
+           w->shared->scene->instances[instance].is_shadow_catcher &&
+           film_desc(w->shared->film)->has_catchers;
 }
 /* Spawns the two paths that look for the light which a catcher reflects to path i. is_through: the path itself goes on through
  * the catcher; otherwise it ends there, and the backdrop is added to its sample. */
@@ -220,25 +237,33 @@ static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t 
     return !s->skips_done || !film_is_done(s->film, x, y);
 }
 
-/* Returns the query for the surface of hit i, without its parts. */
-static inline HitQuery wave_hit_query(const HitBatch *hits, uint32_t i, uint32_t depth)
-{
-    return (HitQuery){.instance = hits->shape[i],
-                      .triangle = hits->triangle[i],
-                      .b1 = hits->b1[i],
-                      .b2 = hits->b2[i],
-                      .t = hits->t[i],
-                      .depth = depth};
-}
-
-/* Sorts the path indices w->members[0, count) by the material of their surfaces, stably, into w->order. */
+/* Copies path `from` with its ray to the place of path `to`. */
+void wave_copy_path(Wave *w, uint32_t to, uint32_t from);
+/* Sorts the path indices w->members[0, count) by w->materials, stably, into w->order. */
 void wave_group(Wave *w, uint32_t count);
-/* Collects the surfaces of w->order[begin, begin + n) that one kernel call can take: they have one material, n is at
- * most SHADE_CHUNK and does not reach beyond `end`. Returns n; 0 when begin is end. */
-uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
+/* Returns how many of the paths w->order[begin, end) one kernel call can take: they have one material, and are at most
+ * SHADE_CHUNK. 0 when begin is end. */
+uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end);
+/* Loads what hit_surfaces reads of `count` <= SSL_BLOCK paths whose rays met meshes, without the differentials of the rays. */
+void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,
+                    uint32_t count, HitRays *out_rays, SurfaceBlock *out_surfaces);
 /* Sends path i, which is PATH_INSIDE, on its next flight, as far as the free distance drawn for it. Surfaces nearer than
  * t_min metres are ignored. */
 void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min);
+
+/* --- emissive meshes (mesh_lights.c) ------------------------------------------------------------ */
+
+/* Aims at a point that light sampling drew for path i on a mesh. Returns `factor` times its radiance if that is known without
+ * a kernel; otherwise it queues the point, and the product is set later. *out_end: where the shadow ray ends. depth: of
+ * the point. */
+Spectrum wave_send_to_mesh(Wave *w, uint32_t i, float3 from, uint32_t depth,
+                           const LightSample *light, Spectrum factor, SurfacePoint *out_end);
+/* Adds `factor` times the emission of a surface that the ray of path i met and that light sampling finds with density
+ * `pdf`. distance_m: from the last scatter. */
+void wave_meet_mesh(Wave *w, uint32_t i, SurfaceLane surface, Spectrum factor, float distance_m,
+                    float pdf);
+/* Evaluates the queued points, adds their light or sets it for shadow rays, and empties the queue. */
+void wave_evaluate_meshes(Wave *w);
 
 /* --- adding light ------------------------------------------------------------------------------- */
 

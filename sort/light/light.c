@@ -182,6 +182,8 @@ static float triangle_pdf(float area, float3 wi, float distance_m, float3 ng)
 typedef struct TriangleBlock {
     TriangleRows rows;
     uint16_t lanes;
+    const SceneInstance *instance[SSL_BLOCK]; /* by lane; of those that do not move */
+    uint16_t moving;                          /* lanes whose place `rows` have already */
 } TriangleBlock;
 
 /* Lets a point sample the source's triangle k. The density of the sample is completed by sample_triangles. */
@@ -190,13 +192,14 @@ static void queue_triangle(const Lights *lights, const Source *s, uint32_t k, ui
                            LightSample *out)
 {
     const SceneInstance *instance = &lights->scene->instances[s->instance];
-    SceneInstance moved;
+    triangle_gather(&lights->scene->meshes[instance->mesh], s->triangles[k], query->time, lane,
+                    &block->rows);
+    block->instance[lane] = instance;
     if (instance->key_count > 0) {
-        moved = scene_instance_at(instance, query->time);
-        instance = &moved;
+        SceneInstance moved = scene_instance_at(instance, query->time);
+        triangle_set_instance(&moved, lane, &block->rows);
+        block->moving = (uint16_t)(block->moving | 1u << lane);
     }
-    triangle_gather(instance, &lights->scene->meshes[instance->mesh], s->triangles[k], query->time,
-                    lane, &block->rows);
     wide_set3(block->rows.position, lane, query->position);
     block->rows.r[lane] = u.x, block->rows.s[lane] = u.y;
     block->rows.known_area[lane] = s->moves ? 0.0f : s->areas[k];
@@ -207,6 +210,21 @@ static void queue_triangle(const Lights *lights, const Source *s, uint32_t k, ui
     out->pdf_solid_angle = 1.0f;
 }
 
+/* Sets where the instances stand that do not move. */
+static void set_instances(TriangleBlock *block)
+{
+    uint16_t still = block->lanes & (uint16_t)~block->moving;
+    const SceneInstance *first = block->instance[__builtin_ctz(block->lanes)];
+    bool is_one = block->moving == 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        is_one = is_one && (!(still >> k & 1) || block->instance[k] == first);
+    if (is_one)
+        triangle_set_instances(first, &block->rows);
+    for (uint32_t k = 0; k < SSL_BLOCK && !is_one; ++k)
+        if (still >> k & 1)
+            triangle_set_instance(block->instance[k], k, &block->rows);
+}
+
 /* Completes the samples on triangles. Returns those that contribute. */
 static uint16_t sample_triangles(TriangleBlock *block, LightSample *samples)
 {
@@ -214,6 +232,7 @@ static uint16_t sample_triangles(TriangleBlock *block, LightSample *samples)
     uint16_t drawn = 0;
     if (block->lanes == 0)
         return 0;
+    set_instances(block);
     triangle_sample_run(rows, block->lanes);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
         LightSample *out = &samples[k];
@@ -356,7 +375,7 @@ uint16_t lights_sample_points(const Lights *lights, const LightQuery *queries, u
     ChoiceBlock block;
     TriangleBlock triangles;
     uint16_t drawn = 0, local, found = 0;
-    triangles.lanes = 0;
+    triangles.lanes = triangles.moving = 0;
     if (lights->count == 0 || live == 0)
         return 0;
     local = choose_kinds(lights, queries, live, &block);

@@ -298,6 +298,38 @@ static void gather(const Node *n, uint32_t lane, LightTreeRows *rows)
     rows->is_two_sided[lane] = n->is_two_sided;
 }
 
+static void fill(WideRow row, float value)
+{
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        row[k] = value;
+}
+
+static void fill3(WideRow rows[3], float3 v)
+{
+    fill(rows[0], v.x), fill(rows[1], v.y), fill(rows[2], v.z);
+}
+
+/* Sets all lanes to one node. */
+static void spread(const Node *n, LightTreeRows *rows)
+{
+    fill3(rows->centre, n->centre);
+    fill(rows->radius2, n->radius2);
+    fill3(rows->axis, n->axis);
+    fill(rows->cos_o, n->cos_o), fill(rows->sin_o, n->sin_o), fill(rows->cos_e, n->cos_e);
+    fill(rows->power, n->power);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        rows->is_two_sided[k] = n->is_two_sided;
+}
+
+/* Returns whether the lanes of `live`, which is not empty, have one node. */
+static bool is_one_node(const uint32_t nodes[SSL_BLOCK], uint16_t live)
+{
+    uint32_t first = nodes[__builtin_ctz(live)], other = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        other |= live >> k & 1 ? nodes[k] ^ first : 0;
+    return other == 0;
+}
+
 static void set_point(float3 position, float3 normal, uint32_t lane, LightTreeRows *rows)
 {
     wide_set3(rows->position, lane, position);
@@ -308,9 +340,13 @@ static void set_point(float3 position, float3 normal, uint32_t lane, LightTreeRo
 static void weigh(const LightTree *tree, const uint32_t nodes[SSL_BLOCK], uint16_t live,
                   LightTreeRows *rows, WideRow out_importance)
 {
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1)
-            gather(&tree->nodes[nodes[k]], k, rows);
+    ASSERT(live != 0);
+    if (is_one_node(nodes, live)) /* near the root */
+        spread(&tree->nodes[nodes[__builtin_ctz(live)]], rows);
+    else
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            if (live >> k & 1)
+                gather(&tree->nodes[nodes[k]], k, rows);
     light_tree_node_run(rows, live);
     memcpy(out_importance, rows->importance, sizeof(WideRow));
 }

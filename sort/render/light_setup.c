@@ -72,12 +72,17 @@ static Status material_row(void *data, uint32_t width, float v_low, float v_high
 }
 
 /* Mean luminance of `count` points of one material, seen head-on from the front. */
-static float mean_emission(ShadeContext *shade, uint32_t material, const SurfaceHit *const *hits,
+static float mean_emission(ShadeContext *shade, uint32_t material, SurfaceBlock *surfaces,
                            uint32_t count)
 {
     float sum = 0.0f;
     ASSERT(count <= EMISSION_POINTS);
-    if (count == 0 || !shade_run(shade, material, SSL_KERNEL_EMISSION, hits, count))
+    for (uint32_t b = 0; b * SSL_BLOCK < count; ++b) {
+        uint32_t left = count - b * SSL_BLOCK;
+        surfaces[b].count = left < SSL_BLOCK ? left : SSL_BLOCK;
+        surfaces[b].material = material;
+    }
+    if (count == 0 || !shade_run(shade, material, SSL_KERNEL_EMISSION, surfaces, count))
         return 0.0f;
     for (uint32_t i = 0; i < count; ++i) {
         float y = spectrum_luminance(shade_emission(shade, i));
@@ -88,10 +93,17 @@ static float mean_emission(ShadeContext *shade, uint32_t material, const Surface
 
 static const RayDiff pinpoint = {.is_cone = false};
 
-/* A point of a segment of a curve, seen at right angles to it. */
-static void beside_curve(const Scene *scene, uint32_t instance, uint32_t segment, float u,
-                         float turn, SurfaceHit *out_hit)
+static void put(SurfaceBlock *surfaces, uint32_t i, const SurfaceHit *hit)
 {
+    ASSERT(i < EMISSION_POINTS);
+    surface_set(&surfaces[i / SSL_BLOCK], i % SSL_BLOCK, hit);
+}
+
+/* A point of a segment of a curve, seen at right angles to it. */
+static SurfaceHit beside_curve(const Scene *scene, uint32_t instance, uint32_t segment, float u,
+                               float turn)
+{
+    SurfaceHit hit;
     SceneInstance at = scene->instances[instance];
     if (at.key_count > 0)
         at = scene_instance_at(&scene->instances[instance], 0.5f);
@@ -110,13 +122,15 @@ static void beside_curve(const Scene *scene, uint32_t instance, uint32_t segment
                .time = 0.5f};
     HitQuery query = {
         .instance = instance, .triangle = segment, .b1 = u, .t = metres, .parts = HIT_ALL};
-    hit_surface(scene, &query, &ray, &pinpoint, out_hit);
+    hit_surface(scene, &query, &ray, &pinpoint, &hit);
+    return hit;
 }
 
 /* A point of a triangle, seen head-on from the front or from the back. */
-static void head_on(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
-                    bool from_front, SurfaceHit *out_hit)
+static SurfaceHit head_on(const Scene *scene, uint32_t instance, uint32_t triangle, float b1,
+                          float b2, bool from_front)
 {
+    SurfaceHit hit;
     float3 corner[3];
     scene_triangle(scene, instance, triangle, corner);
     float3 e1 = f3_sub(corner[1], corner[0]), e2 = f3_sub(corner[2], corner[0]);
@@ -130,7 +144,8 @@ static void head_on(const Scene *scene, uint32_t instance, uint32_t triangle, fl
                       .b2 = b2,
                       .t = 1.0f,
                       .parts = HIT_ALL};
-    hit_surface(scene, &query, &ray, &pinpoint, out_hit);
+    hit_surface(scene, &query, &ray, &pinpoint, &hit);
+    return hit;
 }
 
 static bool has_material(const SceneInstance *instance, uint32_t material)
@@ -180,7 +195,7 @@ static void worn_find(const Scene *scene, uint32_t instance, uint32_t material, 
 }
 
 /* Points spread evenly over the triangles of the instances that wear the material. */
-static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHit *hits)
+static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceBlock *surfaces)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < scene->instance_count && count < EMISSION_POINTS; ++i) {
@@ -189,10 +204,9 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHi
         for (uint32_t t = 0; t < end && count < EMISSION_POINTS; t += step) {
             if (!wears(scene, i, t, material))
                 continue;
-            if (mesh->curves)
-                beside_curve(scene, i, t, 0.5f, 0.25f, &hits[count++]);
-            else
-                head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, true, &hits[count++]);
+            SurfaceHit hit = mesh->curves ? beside_curve(scene, i, t, 0.5f, 0.25f)
+                                          : head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, true);
+            put(surfaces, count++, &hit);
         }
     }
     return count;
@@ -202,8 +216,7 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHi
  * back. It evaluates up to `points` points on the triangles that have the material, more on each the fewer there are.
  * Returns the mean luminance over all points up to the first group that emits. */
 static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t material,
-                             uint64_t points, Worn *worn, SurfaceHit *hits,
-                             const SurfaceHit *const *list)
+                             uint64_t points, Worn *worn, SurfaceBlock *surfaces)
 {
     uint64_t triangles = 0, looked = 0;
     ASSERT(points > 0);
@@ -229,13 +242,13 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
                 float2 u = f2((float)(x * 0.7548776662466927 - floor(x * 0.7548776662466927)),
                               (float)(x * 0.5698402909980532 - floor(x * 0.5698402909980532)));
                 float2 b = warp_triangle(u);
-                if (scene->meshes[scene->instances[i].mesh].curves)
-                    beside_curve(scene, i, t, u.x, u.y, &hits[count++]);
-                else
-                    head_on(scene, i, t, b.x, b.y, k % 2 == 0, &hits[count++]);
+                bool is_curve = scene->meshes[scene->instances[i].mesh].curves;
+                SurfaceHit hit = is_curve ? beside_curve(scene, i, t, u.x, u.y)
+                                          : head_on(scene, i, t, b.x, b.y, k % 2 == 0);
+                put(surfaces, count++, &hit);
                 if (count < EMISSION_POINTS)
                     continue;
-                float mean = mean_emission(shade, material, list, count);
+                float mean = mean_emission(shade, material, surfaces, count);
                 if (mean > 0.0f)
                     return mean * (float)count / (float)(looked + 1);
                 count = 0;
@@ -243,26 +256,23 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
         }
         skip -= worn->count;
     }
-    float mean = mean_emission(shade, material, list, count);
+    float mean = mean_emission(shade, material, surfaces, count);
     return mean * (float)count / (float)(looked > 0 ? looked : 1);
 }
 
 static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
-                                ShadeContext *shade, float *out_emission, Error *err)
+                                ShadeContext *shade, Arena *arena, float *out_emission,
+                                Error *err)
 {
-    SurfaceHit *hits = MEM_ARRAY(SurfaceHit, EMISSION_POINTS);
-    const SurfaceHit *list[EMISSION_POINTS];
+    SurfaceBlock *surfaces =
+        arena_alloc(arena, EMISSION_POINTS / SSL_BLOCK * sizeof *surfaces, 64);
     uint64_t dark = 0;
     Worn worn = {0};
-    if (!hits || !worn_create(scene, &worn)) {
-        mem_free(hits);
+    if (!surfaces || !worn_create(scene, &worn))
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
-    }
-    for (uint32_t k = 0; k < EMISSION_POINTS; ++k)
-        list[k] = &hits[k];
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel) {
-            out_emission[m] = mean_emission(shade, m, list, emission_points(scene, m, hits));
+            out_emission[m] = mean_emission(shade, m, surfaces, emission_points(scene, m, surfaces));
             dark += out_emission[m] == 0.0f;
         }
     uint64_t points = EMISSION_ALL_POINTS / (dark > 0 ? dark : 1);
@@ -270,9 +280,8 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel &&
             out_emission[m] == 0.0f)
-            out_emission[m] = search_emission(scene, shade, m, points, &worn, hits, list);
+            out_emission[m] = search_emission(scene, shade, m, points, &worn, surfaces);
     mem_free(worn.triangles);
-    mem_free(hits);
     return STATUS_OK;
 }
 
@@ -329,7 +338,7 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
                              .footprint_scale = 1.0f,
                              .store = store};
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
-    TRY(estimate_emission(scene, materials, shade, memory->emission, err));
+    TRY(estimate_emission(scene, materials, shade, memory->arena, memory->emission, err));
     TRY(light_factors(scene, shade, memory->factors, err));
     for (uint32_t m = 0; m < scene->material_count; ++m)
         out->glows[m] = shade_glow(shade, m);

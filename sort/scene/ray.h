@@ -4,7 +4,6 @@
 
 #include "base/vec.h"
 #include <float.h>
-#include <string.h>
 
 /* Surfaces that a ray has passed straight through; zeros: none. It has passed what lies before t_min, and at t_min what
  * is ordered before `next`: see ray_batch_pass (sort/accel/accel.h). */
@@ -41,19 +40,13 @@ typedef struct SurfacePoint {
 /* Half the distance from 1 to the next float: the relative error of one operation. */
 #define RAY_ROUNDING 0x1p-24f
 
-/* The nearest float above x where `direction` is positive, and below x where it is negative. Zero moves to the
- * smallest normal number, since smaller ones are flushed to zero. */
+/* The nearest float above x where `direction` is positive, and below x where it is negative [Rump2009]: a little more than
+ * half of the last bit of x rounds to all of it. Numbers of less than 2^-102 move by the smallest normal number, since
+ * smaller ones are flushed to zero. */
 static inline float ray_round_toward(float x, float direction)
 {
-    if (direction == 0.0f)
-        return x;
-    if (fabsf(x) < FLT_MIN)
-        return direction > 0.0f ? FLT_MIN : -FLT_MIN;
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits += (x > 0.0f) == (direction > 0.0f) ? 1 : -1;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    float step = maxf(fabsf(x) * (RAY_ROUNDING * (1.0f + 2.0f * RAY_ROUNDING)), FLT_MIN);
+    return direction == 0.0f ? x : x + copysignf(step, direction);
 }
 
 /* Moves a point off its surface to the side that `direction` points to, by its error: the nearest place where a ray

@@ -5,9 +5,12 @@
 #include "sort/scene/scene.h"
 #include "sort/scene/triangle_rows.h"
 
-/* Sets a lane to the corners of a triangle and the place of its instance. `instance` stands as it does at `time`
- * (scene_instance_at), and has this mesh, of triangles. */
-void triangle_gather(const SceneInstance *instance, const SceneMesh *mesh, uint32_t triangle,
-                     float time, uint32_t lane, TriangleRows *rows);
+/* Sets the corners of a lane to those of a triangle of the mesh, at `time`. */
+void triangle_gather(const SceneMesh *mesh, uint32_t triangle, float time, uint32_t lane,
+                     TriangleRows *rows);
+/* Sets where the instance of a lane's triangle stands, which does not move (or was stopped by scene_instance_at). */
+void triangle_set_instance(const SceneInstance *instance, uint32_t lane, TriangleRows *rows);
+/* Sets it for all lanes, in less time. */
+void triangle_set_instances(const SceneInstance *instance, TriangleRows *rows);
 
 #endif

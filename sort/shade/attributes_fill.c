@@ -41,41 +41,41 @@ typedef struct PointValue {
     bool exists;
 } PointValue;
 
-static PointValue interpolate_curve(const SceneCurves *curves, const Source *s, const SurfaceHit *h)
+static PointValue interpolate_curve(const SceneCurves *curves, const Source *s, SurfaceLane h)
 {
     PointValue p = {.exists = true};
     float weights[4] = {1.0f}, du[4] = {0.0f};
     uint32_t count = 1, first;
     if (s->is_per_curve) {
-        first = curve_of_segment(curves, h->triangle);
+        first = curve_of_segment(curves, surface_triangle(h));
     } else {
-        count = curve_weights(curves->basis, h->b1, weights, du);
-        first = curves->segments[h->triangle];
+        count = curve_weights(curves->basis, h.block->b1[h.lane], weights, du);
+        first = curves->segments[surface_triangle(h)];
     }
     for (uint32_t i = 0; i < count; ++i)
         for (uint32_t k = 0; k < s->components; ++k) {
             float value = s->values[((size_t)first + i) * s->components + k];
             p.v[0][k] += weights[i] * value;
-            p.v[1][k] += du[i] * h->db1dx * value;
-            p.v[2][k] += du[i] * h->db1dy * value;
+            p.v[1][k] += du[i] * h.block->db1dx[h.lane] * value;
+            p.v[2][k] += du[i] * h.block->db1dy[h.lane] * value;
         }
     return p;
 }
 
-static PointValue interpolate(const SceneMesh *mesh, const Source *s, const SurfaceHit *h)
+static PointValue interpolate(const SceneMesh *mesh, const Source *s, SurfaceLane h)
 {
     PointValue p = {.exists = true};
     if (mesh->curves)
         return interpolate_curve(mesh->curves, s, h);
-    ASSERT(s->components <= 4 && h->triangle < mesh->triangle_count);
-    const uint32_t *corner = mesh->indices + (size_t)3 * h->triangle;
+    ASSERT(s->components <= 4 && surface_triangle(h) < mesh->triangle_count);
+    const uint32_t *corner = mesh->indices + (size_t)3 * surface_triangle(h);
     for (uint32_t k = 0; k < s->components; ++k) {
         float a = s->values[(size_t)corner[0] * s->components + k];
         float b = s->values[(size_t)corner[1] * s->components + k] - a;
         float c = s->values[(size_t)corner[2] * s->components + k] - a;
-        p.v[0][k] = a + h->b1 * b + h->b2 * c;
-        p.v[1][k] = h->db1dx * b + h->db2dx * c;
-        p.v[2][k] = h->db1dy * b + h->db2dy * c;
+        p.v[0][k] = a + h.block->b1[h.lane] * b + h.block->b2[h.lane] * c;
+        p.v[1][k] = h.block->db1dx[h.lane] * b + h.block->db2dx[h.lane] * c;
+        p.v[2][k] = h.block->db1dy[h.lane] * b + h.block->db2dy[h.lane] * c;
     }
     return p;
 }
@@ -109,12 +109,12 @@ static void put3(float *to, float3 v)
 }
 
 /* The height over each edge is the corner's barycentric weight times the height of the triangle there. */
-static float edge_distance(const Scene *scene, const SurfaceHit *h)
+static float edge_distance(const Scene *scene, SurfaceLane h)
 {
     float3 p[3];
     float nearest = INFINITY;
-    const float weights[3] = {1.0f - h->b1 - h->b2, h->b1, h->b2};
-    scene_triangle(scene, h->instance, h->triangle, p);
+    const float weights[3] = {1.0f - h.block->b1[h.lane] - h.block->b2[h.lane], h.block->b1[h.lane], h.block->b2[h.lane]};
+    scene_triangle(scene, surface_instance(h), surface_triangle(h), p);
     float area = f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
     for (uint32_t k = 0; k < 3; ++k) {
         float edge = f3_length(f3_sub(p[(k + 2) % 3], p[(k + 1) % 3]));
@@ -131,28 +131,28 @@ static void put1(PointValue *p, float value, float dx, float dy)
 }
 
 /* The radius by its own basis, from the fourth numbers of the points. */
-static void put_radius(PointValue *p, const SceneMesh *mesh, const SurfaceHit *h)
+static void put_radius(PointValue *p, const SceneMesh *mesh, SurfaceLane h)
 {
     CurvePoint c;
-    curve_eval(mesh, h->triangle, h->b1, 0.0f, &c);
-    put1(p, c.r, c.r1 * h->db1dx, c.r1 * h->db1dy);
+    curve_eval(mesh, surface_triangle(h), h.block->b1[h.lane], 0.0f, &c);
+    put1(p, c.r, c.r1 * h.block->db1dx[h.lane], c.r1 * h.block->db1dy[h.lane]);
 }
 
-static PointValue curve_value(const Scene *scene, AttributeRow row, const SurfaceHit *h)
+static PointValue curve_value(const Scene *scene, AttributeRow row, SurfaceLane h)
 {
-    const SceneInstance *instance = &scene->instances[h->instance];
+    const SceneInstance *instance = &scene->instances[surface_instance(h)];
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
     PointValue p = {.exists = mesh->curves != NULL};
     if (!p.exists)
         return p;
-    uint32_t curve = curve_of_segment(mesh->curves, h->triangle);
+    uint32_t curve = curve_of_segment(mesh->curves, surface_triangle(h));
     const uint32_t *first = mesh->curves->first_segment + curve;
     float per_segment = 1.0f / (float)(first[1] - first[0]);
     if (row == ATTRIBUTE_curve_along)
-        put1(&p, ((float)(h->triangle - first[0]) + h->b1) * per_segment, h->db1dx * per_segment,
-             h->db1dy * per_segment);
+        put1(&p, ((float)(surface_triangle(h) - first[0]) + h.block->b1[h.lane]) * per_segment, h.block->db1dx[h.lane] * per_segment,
+             h.block->db1dy[h.lane] * per_segment);
     else if (row == ATTRIBUTE_curve_across)
-        put1(&p, h->b2, h->db2dx, h->db2dy);
+        put1(&p, h.block->b2[h.lane], h.block->db2dx[h.lane], h.block->db2dy[h.lane]);
     else if (row == ATTRIBUTE_curve_radius)
         put_radius(&p, mesh, h);
     else
@@ -161,22 +161,22 @@ static PointValue curve_value(const Scene *scene, AttributeRow row, const Surfac
 }
 
 /* Returns the value of an attribute that the renderer provides (attributes.inc). */
-static PointValue own_value(const Scene *scene, const char *name, const SurfaceHit *h)
+static PointValue own_value(const Scene *scene, const char *name, SurfaceLane h)
 {
     PointValue p = {.exists = true};
-    if (h->instance == HIT_NO_INSTANCE) {
+    if (surface_instance(h) == HIT_NO_INSTANCE) {
         if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_object_position].name) != 0)
             return (PointValue){.exists = false};
-        put3(p.v[0], h->P);
-        put3(p.v[1], h->dPdx);
-        put3(p.v[2], h->dPdy);
+        put3(p.v[0], surface_vector(h, h.block->P));
+        put3(p.v[1], surface_vector(h, h.block->dPdx));
+        put3(p.v[2], surface_vector(h, h.block->dPdy));
         return p;
     }
-    const mat4 *to_object = &scene->instances[h->instance].world_to_object;
+    const mat4 *to_object = &scene->instances[surface_instance(h)].world_to_object;
     uint32_t row = 0;
     while (row < ATTRIBUTE_COUNT && strcmp(name, sort_ssl_attributes[row].name) != 0)
         ++row;
-    bool is_curve = scene->meshes[scene->instances[h->instance].mesh].curves != NULL;
+    bool is_curve = scene->meshes[scene->instances[surface_instance(h)].mesh].curves != NULL;
     switch ((AttributeRow)row) {
     case ATTRIBUTE_edge_distance:
         p.exists = !is_curve;
@@ -186,12 +186,12 @@ static PointValue own_value(const Scene *scene, const char *name, const SurfaceH
         p.exists = !is_curve;
         if (is_curve)
             return p;
-        p.v[0][0] = h->b1, p.v[0][1] = h->b2;
-        p.v[1][0] = h->db1dx, p.v[1][1] = h->db2dx;
-        p.v[2][0] = h->db1dy, p.v[2][1] = h->db2dy;
+        p.v[0][0] = h.block->b1[h.lane], p.v[0][1] = h.block->b2[h.lane];
+        p.v[1][0] = h.block->db1dx[h.lane], p.v[1][1] = h.block->db2dx[h.lane];
+        p.v[2][0] = h.block->db1dy[h.lane], p.v[2][1] = h.block->db2dy[h.lane];
         return p;
     case ATTRIBUTE_instance_index:
-        p.v[0][0] = (float)h->instance;
+        p.v[0][0] = (float)surface_instance(h);
         return p;
     case ATTRIBUTE_curve_along:
     case ATTRIBUTE_curve_across:
@@ -199,9 +199,9 @@ static PointValue own_value(const Scene *scene, const char *name, const SurfaceH
     case ATTRIBUTE_curve_random:
         return curve_value(scene, (AttributeRow)row, h);
     default:
-        put3(p.v[0], mat4_point(to_object, h->P));
-        put3(p.v[1], mat4_vector(to_object, h->dPdx));
-        put3(p.v[2], mat4_vector(to_object, h->dPdy));
+        put3(p.v[0], mat4_point(to_object, surface_vector(h, h.block->P)));
+        put3(p.v[1], mat4_vector(to_object, surface_vector(h, h.block->dPdx)));
+        put3(p.v[2], mat4_vector(to_object, surface_vector(h, h.block->dPdy)));
         return p;
     }
 }
@@ -229,7 +229,7 @@ static void store(const SslAttributeInfo *info, const SslAttributeSlot *slot, co
 }
 
 void attributes_fill(const Scene *scene, const SslProgramInfo *info, const char *const *names,
-                     const SurfaceHit *const *hits, uint32_t count, void *blocks)
+                     const SurfaceBlock *surfaces, uint32_t count, void *blocks)
 {
     const SslUnitInfo *unit = info->unit;
     for (uint32_t a = 0; a < unit->attribute_count; ++a) {
@@ -240,9 +240,10 @@ void attributes_fill(const Scene *scene, const SslProgramInfo *info, const char 
         if (!slot->is_used && !slot->wants_existence)
             continue;
         for (uint32_t i = 0; i < count; ++i) {
-            bool is_environment = hits[i]->instance == HIT_NO_INSTANCE;
+            SurfaceLane surface = {&surfaces[i / SSL_BLOCK], i % SSL_BLOCK};
+            bool is_environment = surface_instance(surface) == HIT_NO_INSTANCE;
             const SceneInstance *instance =
-                is_environment ? NULL : &scene->instances[hits[i]->instance];
+                is_environment ? NULL : &scene->instances[surface_instance(surface)];
             const SceneMesh *own = is_environment ? NULL : &scene->meshes[instance->mesh];
             ASSERT(own || is_environment);
             if (own != mesh && attribute->is_declared)
@@ -251,8 +252,8 @@ void attributes_fill(const Scene *scene, const SslProgramInfo *info, const char 
             Source object = !source.values && instance && attribute->is_declared
                                 ? find_object_source(instance, names[a])
                                 : (Source){0};
-            PointValue p = !attribute->is_declared ? own_value(scene, attribute->name, hits[i])
-                           : source.values         ? interpolate(mesh, &source, hits[i])
+            PointValue p = !attribute->is_declared ? own_value(scene, attribute->name, surface)
+                           : source.values         ? interpolate(mesh, &source, surface)
                            : object.values         ? constant(&object)
                                                    : default_of(attribute);
             store(attribute, slot, &p,

@@ -3,44 +3,75 @@
 #include "base/hash.h"
 #include <string.h>
 
-typedef struct LaneWriter {
-    float *block; /* of the lane: block + lane */
+/* A block of globals, and the rows that are written. */
+typedef struct Writer {
+    float *block;
     const SslGlobalsLayout *layout;
     uint64_t value, derivs;
-} LaneWriter;
+} Writer;
 
-static const size_t line = SSL_BLOCK;
-
-static void store(float *at, float3 v, uint32_t components)
+static float *row_at(const Writer *w, GlobalRow row)
 {
-    at[0] = v.x;
-    if (components > 1) {
-        at[line] = v.y;
-        at[2 * line] = v.z;
+    return w->block + w->layout->offset_floats[row];
+}
+
+static void write_rows(const Writer *w, GlobalRow row, const void *rows, uint32_t count)
+{
+    if (w->value >> row & 1)
+        memcpy(row_at(w, row), rows, count * sizeof(WideRow));
+}
+
+/* Writes derivatives of a global of `count` rows, which lie after its value. */
+static void write_derivs(const Writer *w, GlobalRow row, const WideRow *dx, const WideRow *dy,
+                         uint32_t count)
+{
+    float *at = row_at(w, row);
+    if (!(w->derivs >> row & 1))
+        return;
+    memcpy(at + (size_t)count * SSL_BLOCK, dx, count * sizeof *dx);
+    memcpy(at + (size_t)2 * count * SSL_BLOCK, dy, count * sizeof *dy);
+}
+
+static void write_point(const Writer *w, GlobalRow row, const WideRow rows[3], const WideRow dx[3],
+                        const WideRow dy[3])
+{
+    write_rows(w, row, rows, 3);
+    write_derivs(w, row, dx, dy, 3);
+}
+
+/* Writes texture coordinates as a vector whose third component is 0. */
+static void write_uvw(const Writer *w, const SurfaceBlock *b)
+{
+    static const WideRow zero;
+    WideRow uvw[3], dx[3], dy[3];
+    if (!((w->value | w->derivs) >> GLOBAL_uvw & 1))
+        return;
+    for (int c = 0; c < 3; ++c) {
+        memcpy(uvw[c], c < 2 ? b->uv[c] : zero, sizeof zero);
+        memcpy(dx[c], c < 2 ? b->duvdx[c] : zero, sizeof zero);
+        memcpy(dy[c], c < 2 ? b->duvdy[c] : zero, sizeof zero);
     }
+    write_point(w, GLOBAL_uvw, uvw, dx, dy);
 }
 
-static void write3(const LaneWriter *w, GlobalRow row, float3 v, float3 dx, float3 dy)
+static void write_history(const Writer *w, const SurfaceBlock *b)
 {
-    float *at = w->block + w->layout->offset_floats[row];
-    if (w->value >> row & 1)
-        store(at, v, 3);
-    if (w->derivs >> row & 1) {
-        store(at + 3 * line, dx, 3);
-        store(at + 6 * line, dy, 3);
+    static const GlobalRow rows[] = {GLOBAL_ray_kind, GLOBAL_diffuse_depth, GLOBAL_glossy_depth,
+                                     GLOBAL_transmission_depth, GLOBAL_transparent_depth};
+    WideInts values[SORT_COUNT_OF(rows)];
+    uint64_t any = 0;
+    for (uint32_t r = 0; r < SORT_COUNT_OF(rows); ++r)
+        any |= w->value >> rows[r] & 1;
+    if (!any)
+        return;
+    for (uint32_t k = 0; k < b->count; ++k) {
+        const PathHistory *h = &b->history[k];
+        values[0][k] = (int32_t)h->kind;
+        values[1][k] = h->diffuse, values[2][k] = h->glossy;
+        values[3][k] = h->transmission, values[4][k] = h->transparent;
     }
-}
-
-static void write_float(const LaneWriter *w, GlobalRow row, float v)
-{
-    if (w->value >> row & 1)
-        w->block[w->layout->offset_floats[row]] = v;
-}
-
-static void write_int(const LaneWriter *w, GlobalRow row, int32_t v)
-{
-    if (w->value >> row & 1)
-        memcpy(&w->block[w->layout->offset_floats[row]], &v, sizeof v);
+    for (uint32_t r = 0; r < SORT_COUNT_OF(rows); ++r)
+        write_rows(w, rows[r], values[r], 1);
 }
 
 /* From the name, so that it stays when instances are reordered. */
@@ -53,31 +84,35 @@ static float object_random(const Scene *scene, uint32_t instance)
     return (float)(h >> 40) * 0x1p-24f;
 }
 
-void globals_fill(const Scene *scene, const SurfaceHit *const *hits, uint32_t count, uint64_t value,
-                  uint64_t derivs, const SslGlobalsLayout *layout, void *blocks)
+static void write_object_random(const Writer *w, const Scene *scene, const SurfaceBlock *b)
 {
-    const float3 zero = {0, 0, 0};
-    for (uint32_t i = 0; i < count; ++i) {
-        const SurfaceHit *h = hits[i];
-        float *block = (float *)((char *)blocks + (size_t)(i / SSL_BLOCK) * layout->stride_bytes);
-        LaneWriter w = {block + i % SSL_BLOCK, layout, value, derivs};
-        write3(&w, GLOBAL_uvw, f3(h->uv.x, h->uv.y, 0), f3(h->duvdx.x, h->duvdx.y, 0),
-               f3(h->duvdy.x, h->duvdy.y, 0));
-        write3(&w, GLOBAL_position, h->P, h->dPdx, h->dPdy);
-        write3(&w, GLOBAL_normal, h->N, h->dNdx, h->dNdy);
-        write3(&w, GLOBAL_gnormal, h->Ng, zero, zero);
-        write3(&w, GLOBAL_I, h->I, h->dIdx, h->dIdy);
-        write3(&w, GLOBAL_tangent, h->T, h->dTdx, h->dTdy);
-        write_float(&w, GLOBAL_tangent_sign, h->tangent_sign);
-        write_int(&w, GLOBAL_backfacing, h->is_backfacing);
-        write_int(&w, GLOBAL_path_depth, (int32_t)h->depth);
-        write_int(&w, GLOBAL_ray_kind, (int32_t)h->history.kind);
-        write_float(&w, GLOBAL_ray_length, h->length_m);
-        write_int(&w, GLOBAL_diffuse_depth, h->history.diffuse);
-        write_int(&w, GLOBAL_glossy_depth, h->history.glossy);
-        write_int(&w, GLOBAL_transmission_depth, h->history.transmission);
-        write_int(&w, GLOBAL_transparent_depth, h->history.transparent);
-        if (value >> GLOBAL_object_random & 1 && h->instance != HIT_NO_INSTANCE)
-            write_float(&w, GLOBAL_object_random, object_random(scene, h->instance));
+    if (!(w->value >> GLOBAL_object_random & 1))
+        return;
+    for (uint32_t k = 0; k < b->count; ++k)
+        if (b->instance[k] != (int32_t)HIT_NO_INSTANCE)
+            row_at(w, GLOBAL_object_random)[k] =
+                object_random(scene, surface_instance((SurfaceLane){b, k}));
+}
+
+void globals_fill(const Scene *scene, const SurfaceBlock *surfaces, uint32_t block_count,
+                  uint64_t value, uint64_t derivs, const SslGlobalsLayout *layout, void *blocks)
+{
+    static const WideRow zero[3];
+    for (uint32_t i = 0; i < block_count; ++i) {
+        const SurfaceBlock *b = &surfaces[i];
+        float *block = (float *)((char *)blocks + (size_t)i * layout->stride_bytes);
+        const Writer w = {block, layout, value, derivs};
+        write_uvw(&w, b);
+        write_point(&w, GLOBAL_position, b->P, b->dPdx, b->dPdy);
+        write_point(&w, GLOBAL_normal, b->N, b->dNdx, b->dNdy);
+        write_point(&w, GLOBAL_gnormal, b->Ng, zero, zero);
+        write_point(&w, GLOBAL_I, b->I, b->dIdx, b->dIdy);
+        write_point(&w, GLOBAL_tangent, b->T, b->dTdx, b->dTdy);
+        write_rows(&w, GLOBAL_tangent_sign, b->tangent_sign, 1);
+        write_rows(&w, GLOBAL_backfacing, b->is_backfacing, 1);
+        write_rows(&w, GLOBAL_path_depth, b->depth, 1);
+        write_rows(&w, GLOBAL_ray_length, b->length_m, 1);
+        write_history(&w, b);
+        write_object_random(&w, scene, b);
     }
 }

@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "sort/scene/triangle.h"
+#include "sort/shade/surface_block.h"
+#include <string.h>
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -47,10 +49,8 @@ static void gather_tangents(const SceneMesh *mesh, const uint32_t corner[3], uin
     r->tangent_side[k] = t[0][3];
 }
 
-static void gather_footprint(const HitTask *task, uint32_t k, TriangleRows *r)
+static void gather_footprint(const RayDiff *diff, uint32_t k, TriangleRows *r)
 {
-    const RayDiff *diff = task->diff;
-    r->t[k] = task->query.t;
     wide_set3(r->dOdx, k, diff->dOdx);
     wide_set3(r->dOdy, k, diff->dOdy);
     wide_set3(r->dDdx, k, diff->dDdx);
@@ -58,135 +58,220 @@ static void gather_footprint(const HitTask *task, uint32_t k, TriangleRows *r)
     r->is_cone[k] = diff->is_cone;
 }
 
-static void gather(const HitTask *task, const SceneMesh *mesh, const SceneInstance *instance,
-                   uint32_t k, TriangleRows *r)
+static void gather(const SceneMesh *mesh, const HitRays *rays, uint32_t parts, SurfaceLane surface,
+                   TriangleRows *r)
 {
-    const HitQuery *query = &task->query;
-    const uint32_t *corner = mesh->indices + (size_t)3 * query->triangle;
-    triangle_gather(instance, mesh, query->triangle, task->ray->time, k, r);
-    wide_set3(r->D, k, task->ray->direction);
-    r->b1[k] = query->b1, r->b2[k] = query->b2;
-    r->has_normals[k] = r->has_tangents[k] = 0;
-    if (query->parts & HIT_NORMAL)
-        gather_normals(mesh, corner, task->ray->time, k, r);
-    if (query->parts & (HIT_UV | HIT_TANGENT))
-        gather_uv(mesh, corner, k, r);
-    if (query->parts & HIT_TANGENT)
-        gather_tangents(mesh, corner, k, r);
-    if (query->parts & HIT_FOOTPRINT)
-        gather_footprint(task, k, r);
-}
-
-static void scatter_derivatives(const TriangleRows *r, uint32_t k, uint32_t parts, SurfaceHit *hit)
-{
-    hit->dPdx = wide_get3(r->dPdx, k);
-    hit->dPdy = wide_get3(r->dPdy, k);
-    hit->db1dx = r->db1dx[k], hit->db1dy = r->db1dy[k];
-    hit->db2dx = r->db2dx[k], hit->db2dy = r->db2dy[k];
-    if (parts & HIT_NORMAL) {
-        hit->dNdx = wide_get3(r->dNdx, k);
-        hit->dNdy = wide_get3(r->dNdy, k);
-    }
-    if (parts & HIT_UV) {
-        hit->duvdx = f2(r->dudx[k], r->dvdx[k]);
-        hit->duvdy = f2(r->dudy[k], r->dvdy[k]);
-    }
-    if (parts & HIT_TANGENT) {
-        hit->dTdx = wide_get3(r->dTdx, k);
-        hit->dTdy = wide_get3(r->dTdy, k);
-    }
-}
-
-static void scatter(const TriangleRows *r, uint32_t k, uint32_t parts, SurfaceHit *hit)
-{
-    hit->P = wide_get3(r->P, k);
-    hit->error_m = r->error_m[k];
-    hit->Ng_front = wide_get3(r->Ng_front, k);
-    hit->Ng = wide_get3(r->Ng, k);
-    hit->is_backfacing = r->is_backfacing[k] != 0;
+    uint32_t k = surface.lane, triangle = surface_triangle(surface);
+    const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
+    triangle_gather(mesh, triangle, rays->time[k], k, r);
     if (parts & HIT_NORMAL)
-        hit->N = wide_get3(r->N, k);
-    if (parts & HIT_UV)
-        hit->uv = f2(r->u[k], r->v[k]);
-    if (parts & HIT_TANGENT) {
-        hit->T = wide_get3(r->T, k);
-        hit->tangent_sign = r->tangent_sign[k];
-    }
+        gather_normals(mesh, corner, rays->time[k], k, r);
+    if (parts & (HIT_UV | HIT_TANGENT))
+        gather_uv(mesh, corner, k, r);
+    if (parts & HIT_TANGENT)
+        gather_tangents(mesh, corner, k, r);
     if (parts & HIT_FOOTPRINT)
-        scatter_derivatives(r, k, parts, hit);
+        gather_footprint(rays->diff[k], k, r);
+}
+
+/* Copies rows of what rays brought. Attributes that are not asked for are taken as missing. */
+static void copy_in(const SurfaceBlock *b, uint32_t parts, TriangleRows *r)
+{
+    memcpy(r->D, b->I, sizeof r->D);
+    memcpy(r->b1, b->b1, sizeof r->b1);
+    memcpy(r->b2, b->b2, sizeof r->b2);
+    memcpy(r->t, b->length_m, sizeof r->t);
+    if (!(parts & HIT_NORMAL))
+        memset(r->has_normals, 0, sizeof r->has_normals);
+    if (!(parts & HIT_TANGENT))
+        memset(r->has_tangents, 0, sizeof r->has_tangents);
 }
 
 /* --- hits ------------------------------------------------------------------------------------- */
 
-/* Sets what the ray has brought, and the rest to zero. */
-static void begin(const Scene *scene, const HitTask *task)
+/* Copies a row in the lanes of triangles; others have their own values already. */
+static void copy_row(WideRow out, const WideRow row, uint16_t lanes)
 {
-    const HitQuery *query = &task->query;
-    *task->out_hit = (SurfaceHit){.instance = query->instance,
-                                  .triangle = query->triangle,
-                                  .material = hit_material(scene, query->instance, query->triangle),
-                                  .depth = query->depth,
-                                  .length_m = query->t,
-                                  .I = task->ray->direction,
-                                  .b1 = query->b1,
-                                  .b2 = query->b2};
-    if (query->parts & HIT_FOOTPRINT) {
-        task->out_hit->dIdx = task->diff->dDdx;
-        task->out_hit->dIdy = task->diff->dDdy;
+    if (SORT_LIKELY(lanes == 0xffff))
+        memcpy(out, row, sizeof(WideRow));
+    else
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            out[k] = lanes >> k & 1 ? row[k] : out[k];
+}
+
+static void copy_rows(WideRow *out, const WideRow *rows, uint32_t count, uint16_t lanes)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        copy_row(out[i], rows[i], lanes);
+}
+
+static void copy_derivatives(const TriangleRows *r, uint32_t parts, uint16_t lanes, SurfaceBlock *b)
+{
+    copy_rows(b->dPdx, r->dPdx, 3, lanes);
+    copy_rows(b->dPdy, r->dPdy, 3, lanes);
+    copy_rows(b->dIdx, r->dDdx, 3, lanes);
+    copy_rows(b->dIdy, r->dDdy, 3, lanes);
+    copy_row(b->db1dx, r->db1dx, lanes);
+    copy_row(b->db1dy, r->db1dy, lanes);
+    copy_row(b->db2dx, r->db2dx, lanes);
+    copy_row(b->db2dy, r->db2dy, lanes);
+    if (parts & HIT_NORMAL) {
+        copy_rows(b->dNdx, r->dNdx, 3, lanes);
+        copy_rows(b->dNdy, r->dNdy, 3, lanes);
+    }
+    if (parts & HIT_UV) {
+        copy_row(b->duvdx[0], r->dudx, lanes);
+        copy_row(b->duvdx[1], r->dvdx, lanes);
+        copy_row(b->duvdy[0], r->dudy, lanes);
+        copy_row(b->duvdy[1], r->dvdy, lanes);
+    }
+    if (parts & HIT_TANGENT) {
+        copy_rows(b->dTdx, r->dTdx, 3, lanes);
+        copy_rows(b->dTdy, r->dTdy, 3, lanes);
     }
 }
 
-/* Computes a hit on curves, or gathers one on a triangle into lane k. Returns whether it is a triangle. */
-static bool begin_lane(const Scene *scene, const HitTask *task, uint32_t k, TriangleRows *rows)
+static void copy_out(const TriangleRows *r, uint32_t parts, uint16_t lanes, SurfaceBlock *b)
 {
-    const HitQuery *query = &task->query;
-    const SceneInstance *instance = &scene->instances[query->instance];
-    ASSERT(query->instance < scene->instance_count);
-    ASSERT(!(query->parts & HIT_TANGENT) || (query->parts & HIT_NORMAL));
+    copy_rows(b->P, r->P, 3, lanes);
+    copy_row(b->error_m, r->error_m, lanes);
+    copy_rows(b->Ng_front, r->Ng_front, 3, lanes);
+    copy_rows(b->Ng, r->Ng, 3, lanes);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        b->is_backfacing[k] = lanes >> k & 1 ? r->is_backfacing[k] : b->is_backfacing[k];
+    if (parts & HIT_NORMAL)
+        copy_rows(b->N, r->N, 3, lanes);
+    if (parts & HIT_UV) {
+        copy_row(b->uv[0], r->u, lanes);
+        copy_row(b->uv[1], r->v, lanes);
+    }
+    if (parts & HIT_TANGENT) {
+        copy_rows(b->T, r->T, 3, lanes);
+        copy_row(b->tangent_sign, r->tangent_sign, lanes);
+    }
+    if (parts & HIT_FOOTPRINT)
+        copy_derivatives(r, parts, lanes, b);
+}
+
+/* Computes a surface on curves. */
+static void hit_lane_of_curve(const SceneMesh *mesh, const SceneInstance *instance,
+                              const HitRays *rays, uint32_t parts, SurfaceLane surface,
+                              SurfaceHit *out_hit)
+{
+    const SurfaceBlock *b = surface.block;
+    uint32_t k = surface.lane;
+    Ray ray = {.origin = wide_get3(rays->origin, k),
+               .direction = wide_get3(b->I, k),
+               .time = rays->time[k]};
+    HitQuery query = {.instance = surface_instance(surface),
+                      .triangle = surface_triangle(surface),
+                      .b1 = b->b1[k],
+                      .t = b->length_m[k],
+                      .parts = parts};
+    *out_hit = (SurfaceHit){.instance = query.instance,
+                            .triangle = query.triangle,
+                            .depth = surface_depth(surface),
+                            .length_m = query.t,
+                            .I = ray.direction,
+                            .b1 = query.b1,
+                            .draw = b->draw[k],
+                            .history = b->history[k]};
+    if (parts & HIT_FOOTPRINT) {
+        out_hit->dIdx = rays->diff[k]->dDdx;
+        out_hit->dIdy = rays->diff[k]->dDdy;
+    }
+    hit_curve(mesh, instance, &query, &ray, rays->diff[k], out_hit);
+}
+
+/* Returns whether all lanes show one instance, which does not move. */
+static bool is_one_place(const Scene *scene, const SurfaceBlock *block)
+{
+    bool is_one = true;
+    for (uint32_t k = 1; k < block->count; ++k)
+        is_one = is_one && block->instance[k] == block->instance[0];
+    return is_one && scene->instances[block->instance[0]].key_count == 0;
+}
+
+/* Computes a surface on curves, or gathers one on a triangle. sets_instance: with the place of its instance. Returns
+ * whether it is on a triangle. */
+static bool begin_lane(const Scene *scene, const HitRays *rays, uint32_t parts, bool sets_instance,
+                       SurfaceLane surface, TriangleRows *rows, SurfaceHit *out_on_curve)
+{
+    ASSERT(surface_instance(surface) < scene->instance_count);
+    const SceneInstance *instance = &scene->instances[surface_instance(surface)];
     SceneInstance moved;
     if (instance->key_count > 0) {
-        moved = scene_instance_at(instance, task->ray->time);
+        moved = scene_instance_at(instance, rays->time[surface.lane]);
         instance = &moved;
     }
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
-    ASSERT(query->triangle < scene_primitive_count(mesh));
-    ASSERT(scene_material_slot(mesh, query->triangle) < instance->material_count);
-    begin(scene, task);
-    if (mesh->curves)
-        hit_curve(mesh, instance, query, task->ray, task->diff, task->out_hit);
-    else
-        gather(task, mesh, instance, k, rows);
-    return !mesh->curves;
+    ASSERT(surface_triangle(surface) < scene_primitive_count(mesh));
+    if (mesh->curves) {
+        hit_lane_of_curve(mesh, instance, rays, parts, surface, out_on_curve);
+        return false;
+    }
+    gather(mesh, rays, parts, surface, rows);
+    if (sets_instance)
+        triangle_set_instance(instance, surface.lane, rows);
+    return true;
 }
 
-void hit_surfaces(const Scene *scene, const HitTask *tasks, uint32_t count)
+/* Gathers triangles, and computes surfaces on curves. Returns the lanes of triangles. */
+static uint16_t begin_lanes(const Scene *scene, const HitRays *rays, uint32_t parts,
+                            SurfaceBlock *block, TriangleRows *rows)
+{
+    uint16_t triangles = 0;
+    bool is_one = is_one_place(scene, block);
+    if (is_one)
+        triangle_set_instances(&scene->instances[block->instance[0]], rows);
+    for (uint32_t k = 0; k < block->count; ++k) {
+        SurfaceHit on_curve;
+        if (begin_lane(scene, rays, parts, !is_one, (SurfaceLane){block, k}, rows, &on_curve))
+            triangles = (uint16_t)(triangles | 1u << k);
+        else
+            surface_set(block, k, &on_curve);
+    }
+    return triangles;
+}
+
+void hit_surfaces(const Scene *scene, const HitRays *rays, uint32_t parts, SurfaceBlock *block)
 {
     TriangleRows rows;
-    uint16_t live = 0;
-    uint32_t parts = 0;
-    ASSERT(count <= SSL_BLOCK);
-    for (uint32_t k = 0; k < count; ++k)
-        if (begin_lane(scene, &tasks[k], k, &rows)) {
-            live = (uint16_t)(live | 1u << k);
-            parts |= tasks[k].query.parts;
-        }
+    uint16_t all = (uint16_t)((1u << block->count) - 1u);
+    ASSERT(block->count > 0 && block->count <= SSL_BLOCK);
+    ASSERT(!(parts & HIT_TANGENT) || (parts & HIT_NORMAL));
+    uint16_t live = begin_lanes(scene, rays, parts, block, &rows);
     if (live == 0)
         return;
+    copy_in(block, parts, &rows);
     if (parts & HIT_FOOTPRINT)
         triangle_footprint_run(&rows, live);
     else if (parts)
         triangle_frame_run(&rows, live);
     else
         triangle_place_run(&rows, live);
-    for (uint32_t k = 0; k < count; ++k)
-        if (live >> k & 1)
-            scatter(&rows, k, tasks[k].query.parts, tasks[k].out_hit);
+    copy_out(&rows, parts, live == all ? 0xffff : live, block);
 }
 
 void hit_surface(const Scene *scene, const HitQuery *query, const Ray *ray, const RayDiff *diff,
                  SurfaceHit *hit)
 {
-    hit_surfaces(scene, &(HitTask){.query = *query, .ray = ray, .diff = diff, .out_hit = hit}, 1);
+    SurfaceBlock block;
+    HitRays rays = {.diff = {diff}};
+    SurfaceHit given = {.instance = query->instance,
+                        .triangle = query->triangle,
+                        .depth = query->depth,
+                        .length_m = query->t,
+                        .I = ray->direction,
+                        .b1 = query->b1,
+                        .b2 = query->b2};
+    surface_set(&block, 0, &given);
+    block.count = 1;
+    block.material = hit_material(scene, query->instance, query->triangle);
+    wide_set3(rays.origin, 0, ray->origin);
+    rays.time[0] = ray->time;
+    hit_surfaces(scene, &rays, query->parts, &block);
+    *hit = surface_get((SurfaceLane){&block, 0});
 }
 
 void hit_prefetch_indices(const Scene *scene, uint32_t instance, uint32_t triangle)

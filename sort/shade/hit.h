@@ -89,18 +89,8 @@ static inline SurfacePoint hit_point(const SurfaceHit *hit)
     return (SurfacePoint){.P = hit->P, .n = hit->Ng, .error_m = hit->error_m};
 }
 
-/* A place that a ray meets, and where the surface there goes. */
-typedef struct HitTask {
-    HitQuery query;
-    const Ray *ray;      /* read: direction and time, at which a moving instance stands */
-    const RayDiff *diff; /* the ray's differential, which is read only for HIT_FOOTPRINT */
-    SurfaceHit *out_hit;
-} HitTask;
-
-/* Computes the surfaces that rays meet. A hit does not depend on the others. count: at most SSL_BLOCK. Pure: any thread that
- * flushes subnormal numbers. */
-void hit_surfaces(const Scene *scene, const HitTask *tasks, uint32_t count);
-/* Computes one hit. */
+/* Computes the surface that a ray meets; hit_surfaces (surface_block.h) does it for many. diff: the ray's differential, which
+ * is read only for HIT_FOOTPRINT. Pure: any thread that flushes subnormal numbers. */
 void hit_surface(const Scene *scene, const HitQuery *query, const Ray *ray, const RayDiff *diff,
                  SurfaceHit *out_hit);
 

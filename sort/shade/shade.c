@@ -15,8 +15,10 @@ struct ShadeContext {
     ShadeContextDesc desc;
     SslGlobalsLayout layout;
     void *globals, *attributes, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
-    const SurfaceHit *const *hits;
+    const SurfaceBlock *surfaces; /* of the last run */
     uint32_t count;
+    SurfaceBlock *own; /* a block for surfaces that no ray met */
+    bool has_curves;   /* some mesh of the scene is one of curves */
     const BsdfDef *const *closures; /* [closure_count]; NULL for what is no lobe */
     const BsdfDef *lambert;         /* of these; see shade_white */
     BsdfBlock *block;               /* the terms of SSL_BLOCK points */
@@ -95,12 +97,15 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
         ctx->closures = closures;
         ctx->lambert = lambert;
         ctx->block = bsdf_block_create(arena, room.terms, room.lobes, room.state_rows);
+        ctx->own = arena_alloc(arena, sizeof *ctx->own, 64);
+        for (uint32_t m = 0; m < desc->scene->mesh_count; ++m)
+            ctx->has_curves = ctx->has_curves || desc->scene->meshes[m].curves;
         ctx->white_args = arena_alloc(arena, 6 * sizeof *ctx->white_args, 64);
         ctx->below = arena_alloc(arena, SSL_MAX_LOBE_SLOTS * sizeof *ctx->below, 64);
         ctx->host.draws = ARENA_ARRAY(arena, uint16_t, (size_t)draw_sites *SHADE_CHUNK + 1);
     }
     if (!ctx || !ctx->globals || !ctx->attributes || !ctx->results || !ctx->host.draws ||
-        !ctx->block || !ctx->below || !ctx->white_args)
+        !ctx->block || !ctx->below || !ctx->white_args || !ctx->own)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_ctx = ctx;
     return STATUS_OK;
@@ -127,22 +132,23 @@ static void count_faults(ShadeContext *ctx)
 }
 
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
-               const SurfaceHit *const *hits, uint32_t count)
+               const SurfaceBlock *surfaces, uint32_t count)
 {
     enum { BLOCKS = SHADE_CHUNK / SSL_BLOCK };
     ASSERT(count > 0 && count <= SHADE_CHUNK && material < ctx->desc.scene->material_count);
     const MaterialProgram *p = &material_set_get(ctx->desc.materials, material)->programs[kind];
     if (!p->kernel)
         return false;
-    ctx->hits = hits;
+    ctx->surfaces = surfaces;
     ctx->count = count;
     ctx->gathered = 0;
-    texture_service_begin(&ctx->host, p, hits);
-    globals_fill(ctx->desc.scene, hits, count, p->info->globals_value, p->info->globals_derivs,
-                 &ctx->layout, ctx->globals);
-    if (p->info->attributes_stride_bytes > 0)
-        attributes_fill(ctx->desc.scene, p->info, p->attributes, hits, count, ctx->attributes);
     uint32_t block_count = (count + SSL_BLOCK - 1) / SSL_BLOCK;
+    texture_service_begin(&ctx->host, p, surfaces);
+    globals_fill(ctx->desc.scene, surfaces, block_count, p->info->globals_value,
+                 p->info->globals_derivs, &ctx->layout, ctx->globals);
+    if (p->info->attributes_stride_bytes > 0)
+        attributes_fill(ctx->desc.scene, p->info, p->attributes, surfaces, count,
+                        ctx->attributes);
     uint16_t live[BLOCKS];
     for (uint32_t b = 0; b < block_count; ++b) {
         uint32_t left = count - b * SSL_BLOCK;
@@ -168,29 +174,53 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
 
 /* --- results ---------------------------------------------------------------------------------------- */
 
+/* Marks the points on curves. */
+static void mark_fibres(const Scene *scene, const SurfaceBlock *surfaces, BsdfView *v)
+{
+    for (uint32_t i = 0; i < surfaces->count; ++i) {
+        uint32_t instance = surface_instance((SurfaceLane){surfaces, i});
+        if (instance != HIT_NO_INSTANCE && scene->meshes[scene->instances[instance].mesh].curves)
+            v->options[i] = BSDF_FIBRE;
+    }
+}
+
+/* Sets the shading normals that shadow bumps, on the side of the geometric ones. */
+static void set_unbent(const SurfaceBlock *surfaces, BsdfView *v)
+{
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float cosine = surfaces->N[0][i] * v->Ng[0][i] + surfaces->N[1][i] * v->Ng[1][i] +
+                       surfaces->N[2][i] * v->Ng[2][i];
+        for (uint32_t c = 0; c < 3; ++c)
+            v->unbent[c][i] = cosine < 0.0f ? -surfaces->N[c][i] : surfaces->N[c][i];
+    }
+}
+
 /* Fills the view of the block's points: as programs see them, the geometric normal faces the viewer. */
-static void fill_view(const Scene *scene, const SurfaceHit *const *hits, uint32_t count,
+static void fill_view(const ShadeContext *ctx, const SurfaceBlock *surfaces,
                       const float least_alpha[SSL_BLOCK], BsdfView *v)
 {
-    ASSERT(count <= SSL_BLOCK);
-    memset(v, 0, sizeof *v);
-    for (uint32_t i = 0; i < count; ++i) {
-        const SurfaceHit *hit = hits[i];
-        float3 wo = f3_neg(hit->I);
-        bool is_inside = f3_dot(wo, hit->Ng_front) < 0.0f;
-        float3 Ng = is_inside ? f3_neg(hit->Ng_front) : hit->Ng_front;
-        v->wo[0][i] = wo.x, v->wo[1][i] = wo.y, v->wo[2][i] = wo.z;
-        v->Ng[0][i] = Ng.x, v->Ng[1][i] = Ng.y, v->Ng[2][i] = Ng.z;
+    const Scene *scene = ctx->desc.scene;
+    memset(v->options, 0, sizeof v->options);
+    memset(v->unbent, 0, sizeof v->unbent);
+    memset(v->blur, 0, sizeof v->blur);
+    if (least_alpha)
+        memcpy(v->blur, least_alpha, sizeof v->blur);
+    for (uint32_t c = 0; c < 3; ++c)
+        for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+            v->wo[c][i] = -surfaces->I[c][i];
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float cosine = v->wo[0][i] * surfaces->Ng_front[0][i] +
+                       v->wo[1][i] * surfaces->Ng_front[1][i] +
+                       v->wo[2][i] * surfaces->Ng_front[2][i];
+        bool is_inside = cosine < 0.0f;
         v->outside[i] = !is_inside;
-        v->blur[i] = least_alpha ? least_alpha[i] : 0.0f;
-        bool is_mesh = hit->instance != HIT_NO_INSTANCE;
-        if (is_mesh && scene->meshes[scene->instances[hit->instance].mesh].curves)
-            v->options[i] = BSDF_FIBRE;
-        if (scene->materials[hit->material].shadows_bumps) {
-            float3 n = f3_dot(hit->N, Ng) < 0.0f ? f3_neg(hit->N) : hit->N;
-            v->unbent[0][i] = n.x, v->unbent[1][i] = n.y, v->unbent[2][i] = n.z;
-        }
+        for (uint32_t c = 0; c < 3; ++c)
+            v->Ng[c][i] = is_inside ? -surfaces->Ng_front[c][i] : surfaces->Ng_front[c][i];
     }
+    if (ctx->has_curves)
+        mark_fibres(scene, surfaces, v);
+    if (scene->materials[surfaces->material].shadows_bumps)
+        set_unbent(surfaces, v);
 }
 
 /* Returns the points of the block that exist and whose shader had no fault. The others emit magenta. */
@@ -221,8 +251,7 @@ static void gather(ShadeContext *ctx, uint32_t first, const float least_alpha[SS
     const char *results =
         (const char *)ctx->results + (size_t)(first / SSL_BLOCK) * info->result_stride_bytes;
     BsdfBlock *b = ctx->block;
-    uint32_t count = ctx->count - first < SSL_BLOCK ? ctx->count - first : SSL_BLOCK;
-    fill_view(ctx->desc.scene, ctx->hits + first, count, least_alpha, &b->view);
+    fill_view(ctx, &ctx->surfaces[first / SSL_BLOCK], least_alpha, &b->view);
     bsdf_block_begin(b);
     uint16_t good = good_points(ctx, first, b);
     ASSERT(info->lobe_count <= SSL_MAX_LOBE_SLOTS);
@@ -262,25 +291,23 @@ const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float leas
     return ctx->block;
 }
 
-const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceHit *const *hits, uint32_t count)
+const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceBlock *surfaces)
 {
     BsdfBlock *b = ctx->block;
     BsdfRow *args = ctx->white_args; /* of Lambert: albedo and N */
-    fill_view(ctx->desc.scene, hits, count, NULL, &b->view);
+    fill_view(ctx, surfaces, NULL, &b->view);
     memset(b->view.unbent, 0, sizeof b->view.unbent);
     for (uint32_t c = 0; c < 3; ++c) /* the ray comes from behind the surface */
-        for (uint32_t i = 0; i < count; ++i) {
+        for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
             b->view.wo[c][i] = -b->view.wo[c][i];
             b->view.Ng[c][i] = -b->view.Ng[c][i];
+            args[c][i] = 1.0f;
+            args[3 + c][i] = surfaces->N[c][i];
         }
-    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
-        float3 N = i < count ? hits[i]->N : f3(0.0f, 0.0f, 1.0f);
-        args[0][i] = args[1][i] = args[2][i] = 1.0f;
-        args[3][i] = N.x, args[4][i] = N.y, args[5][i] = N.z;
-    }
     bsdf_block_begin(b);
     ctx->gathered = 0;
-    (void)bsdf_block_add(b, ctx->lambert, args[0], args[0], (uint16_t)((1u << count) - 1u));
+    (void)bsdf_block_add(b, ctx->lambert, args[0], args[0],
+                         (uint16_t)((1u << surfaces->count) - 1u));
     return b;
 }
 
@@ -326,20 +353,30 @@ static bool only_emits(const SslProgramInfo *info)
     return true;
 }
 
+/* Runs the emission kernel of a material at a list of surfaces. Returns whether there is one. */
+static bool run_emission(ShadeContext *ctx, uint32_t material, const SurfaceHit *hits,
+                         uint32_t count)
+{
+    ASSERT(count <= SSL_BLOCK);
+    for (uint32_t k = 0; k < count; ++k)
+        surface_set(ctx->own, k, &hits[k]);
+    ctx->own->count = count;
+    ctx->own->material = material;
+    return shade_run(ctx, material, SSL_KERNEL_EMISSION, ctx->own, count);
+}
+
 ShadeGlow shade_glow(ShadeContext *ctx, uint32_t material)
 {
     const MaterialProgram *programs = material_set_get(ctx->desc.materials, material)->programs;
     const MaterialProgram *surface = &programs[SSL_KERNEL_SHADE];
-    SurfaceHit front = {
-        .instance = HIT_NO_INSTANCE, .material = material, .I = {0, 0, -1}, .Ng_front = {0, 0, 1}};
-    SurfaceHit back = {.instance = HIT_NO_INSTANCE,
-                       .material = material,
-                       .I = {0, 0, -1},
-                       .Ng_front = {0, 0, -1},
-                       .is_backfacing = true};
-    const SurfaceHit *list[2] = {&front, &back};
+    const SurfaceHit sides[2] = {
+        {.instance = HIT_NO_INSTANCE, .I = {0, 0, -1}, .Ng_front = {0, 0, 1}},
+        {.instance = HIT_NO_INSTANCE,
+         .I = {0, 0, -1},
+         .Ng_front = {0, 0, -1},
+         .is_backfacing = true}};
     ShadeGlow glow = {.is_constant = is_constant_by_side(&programs[SSL_KERNEL_EMISSION])};
-    if (!glow.is_constant || !shade_run(ctx, material, SSL_KERNEL_EMISSION, list, 2))
+    if (!glow.is_constant || !run_emission(ctx, material, sides, 2))
         return (ShadeGlow){0};
     glow.is_all = is_constant_by_side(surface) && only_emits(surface->info);
     glow.front = shade_emission(ctx, 0);
@@ -404,7 +441,7 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
 static SurfaceHit sky_point(const SceneEnvironment *e, const EnvironmentFootprint *fp,
                             uint32_t depth, const PathHistory *history)
 {
-    SurfaceHit hit = {.instance = HIT_NO_INSTANCE, .material = e->material, .depth = depth};
+    SurfaceHit hit = {.instance = HIT_NO_INSTANCE, .depth = depth};
     hit.P = hit.I = environment_direction(e, fp->uv);
     hit.N = hit.Ng = hit.Ng_front = f3_neg(hit.P);
     float3 up = mat4_vector(&e->environment_to_world, f3(0, 1, 0));
@@ -432,12 +469,9 @@ static void run_environment(ShadeContext *ctx, const EnvironmentFootprint *footp
     const SceneEnvironment *e = &ctx->desc.scene->environment;
     ASSERT(count <= SSL_BLOCK && e->kind == SCENE_ENVIRONMENT_MATERIAL);
     SurfaceHit hits[SSL_BLOCK];
-    const SurfaceHit *list[SSL_BLOCK] = {NULL};
-    for (uint32_t k = 0; k < count; ++k) {
+    for (uint32_t k = 0; k < count; ++k)
         hits[k] = sky_point(e, &footprints[k], depths[k], &histories[k]);
-        list[k] = &hits[k];
-    }
-    bool emits = shade_run(ctx, e->material, SSL_KERNEL_EMISSION, list, count);
+    bool emits = run_emission(ctx, e->material, hits, count);
     for (uint32_t k = 0; k < count; ++k)
         out_radiance[k] = emits ? shade_emission(ctx, k) : spectrum_splat(0.0f);
 }
@@ -464,7 +498,6 @@ Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light)
     ASSERT(light->material > 0);
     float3 back = mat4_vector(m, f3(0, 0, 1));
     SurfaceHit hit = {.instance = HIT_NO_INSTANCE,
-                      .material = light->material - 1,
                       .depth = 1,
                       .P = mat4_point(m, f3(0, 0, 0)),
                       .I = back,
@@ -475,9 +508,8 @@ Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light)
     if (light->kind == SCENE_LIGHT_DISTANT)
         hit.P = back; /* a point of the sky */
     hit.Ng = hit.Ng_front = hit.N;
-    const SurfaceHit *list[1] = {&hit};
-    return shade_run(ctx, hit.material, SSL_KERNEL_EMISSION, list, 1) ? shade_emission(ctx, 0)
-                                                                      : spectrum_splat(0.0f);
+    return run_emission(ctx, light->material - 1, &hit, 1) ? shade_emission(ctx, 0)
+                                                           : spectrum_splat(0.0f);
 }
 
 ShadeCounters shade_counters(const ShadeContext *ctx)

@@ -12,8 +12,8 @@
 #include "sort/bsdf/bsdf_point.h"
 #include "sort/light/environment.h"
 #include "sort/sampling/sampler.h"
-#include "sort/shade/hit.h"
 #include "sort/shade/material.h"
+#include "sort/shade/surface_block.h"
 #include "ssl/ssl_limits.h"
 
 enum {
@@ -54,17 +54,16 @@ float shade_pixel_scale(const ShadeContext *ctx);
 Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,
                             Error *err) SORT_MUST_CHECK;
 
-/* Runs the material's kernel for `count` points, at most SHADE_CHUNK, which must all have this material; hits is
- * borrowed until the next run. Returns false when the material has no kernel of this kind: it does not emit, or is
- * opaque. May wait for textures. */
+/* Runs the material's kernel for `count` points, at most SHADE_CHUNK, which must all have this material. Point i is lane
+ * i % SSL_BLOCK of surfaces[i / SSL_BLOCK], which is borrowed until the next run. Returns false when the material has no
+ * kernel of this kind: it does not emit, or is opaque. May wait for textures. */
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
-               const SurfaceHit *const *hits, uint32_t count);
+               const SurfaceBlock *surfaces, uint32_t count);
 /* Returns the lobes of points [first, first + SSL_BLOCK) of the last run, of kind SHADE, until the next call. first is a multiple
  * of SSL_BLOCK. A point whose shader had a fault emits magenta. least_alpha: of each point, see BsdfView.blur. */
 const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK]);
-/* Returns a block of `count` <= SSL_BLOCK surfaces that reflect all light diffusely, on the sides that their rays go to, until
- * the next call. */
-const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceHit *const *hits, uint32_t count);
+/* Returns a block of surfaces that reflect all light diffusely, on the sides that their rays go to, until the next call. */
+const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceBlock *surfaces);
 /* Returns the radiance that point i of the last run, of kind EMISSION, emits toward the viewer. */
 Spectrum shade_emission(ShadeContext *ctx, uint32_t i);
 /* Returns the fraction of light that goes straight through point i of the last run, of kind OPACITY. */

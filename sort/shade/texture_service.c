@@ -6,10 +6,10 @@
 #include <string.h>
 
 void texture_service_begin(SslHost *host, const MaterialProgram *program,
-                           const SurfaceHit *const *hits)
+                           const SurfaceBlock *surfaces)
 {
     host->program = program;
-    host->hits = hits;
+    host->surfaces = surfaces;
     if (program->is_stochastic)
         memset(host->draws, 0,
                (size_t)program->info->texture_site_count * SHADE_CHUNK * sizeof *host->draws);
@@ -38,7 +38,8 @@ static void draw_numbers(SslHost *host, const SslTexCall *call, uint32_t point, 
     for (uint32_t lane = 0; lane < call->lane_count; ++lane) {
         if (!(call->lane_mask >> lane & 1u))
             continue;
-        const HitDraw *draw = &host->hits[point + lane]->draw;
+        const SurfaceBlock *block = &host->surfaces[(point + lane) / SSL_BLOCK];
+        const HitDraw *draw = &block->draw[(point + lane) % SSL_BLOCK];
         uint32_t dimension = draw_dimension(draw, call->site, draws[point + lane]++);
         out_random[lane] = sampler_1d(&host->sampler, draw->key, dimension);
     }
@@ -50,15 +51,16 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
     uint32_t depths[SSL_BLOCK];
     uint32_t n = call->lane_count;
     uint32_t point = call->block * SSL_BLOCK + call->lane_first;
+    const SurfaceBlock *block = &host->surfaces[call->block];
     ASSERT(call->site < host->program->info->texture_site_count);
     ASSERT(n > 0 && n <= SSL_BLOCK && point + n <= SHADE_CHUNK);
     memcpy(coord, call->coord, 7 * sizeof(float) * n);
     for (uint32_t lane = 0; lane < n; ++lane) {
         if (!(call->lane_mask >> lane & 1u))
             continue;
-        const SurfaceHit *hit = host->hits[point + lane];
-        depths[lane] = hit->depth;
-        float scale = footprint_scale_at(host, hit->depth, hit->history.is_cone);
+        uint32_t i = call->lane_first + lane;
+        depths[lane] = surface_depth((SurfaceLane){block, i});
+        float scale = footprint_scale_at(host, depths[lane], block->history[i].is_cone);
         for (uint32_t k = 2; k < 6; ++k)
             coord[k * n + lane] *= scale;
     }

@@ -3,7 +3,7 @@
 #define SORT_SHADE_TEXTURE_SERVICE_H
 
 #include "sort/sampling/sampler.h"
-#include "sort/shade/hit.h"
+#include "sort/shade/surface_block.h"
 #include "sort/shade/texture_probe.h"
 
 /* The host that kernels hand back to services, under the name that the ABI gives it. Each fiber has one. */
@@ -11,7 +11,7 @@ struct SslHost {
     TexCaller caller;
     TextureStore *store;            /* borrowed; NULL: there are no textures */
     const MaterialProgram *program; /* the one that runs */
-    const SurfaceHit *const *hits;
+    const SurfaceBlock *surfaces;   /* of its points */
     float footprint_scale; /* scales footprints that are a pixel's, not a cone's */
     float depth_scale[4];  /* scales all, by path depth; the last is for all greater depths */
     Sampler sampler;
@@ -24,9 +24,9 @@ struct SslHost {
 /* Returns the factor of footprints at a path depth. */
 float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone);
 
-/* Prepares the host for a run of a kernel. `program` and `hits` are borrowed until the next run. */
+/* Prepares the host for a run of a kernel. `program` and `surfaces` are borrowed until the next run. */
 void texture_service_begin(SslHost *host, const MaterialProgram *program,
-                           const SurfaceHit *const *hits);
+                           const SurfaceBlock *surfaces);
 
 extern const SslServices texture_services;
 
