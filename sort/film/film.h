@@ -124,8 +124,8 @@ typedef struct FilmCatch {
 
 /* One sample. aov: from FILM_AT_x on; AOVs that the film does not hold are ignored. */
 typedef struct FilmSample {
-    float rgb[3];     /* linear radiance; may be negative */
-    float alpha;      /* [0, 1] */
+    float rgb[3];                /* linear radiance; may be negative */
+    float alpha;                 /* [0, 1] */
     uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of the names; 0: none, not counted */
     /* Is not read unless the film has catchers or AOVs. */
     FilmCatch caught; /* zero unless the film has catchers */

@@ -19,9 +19,9 @@ static void find_alpha(const Wave *w, const uint32_t *paths, uint32_t count, uin
         out->history[k].kind = RAY_SHADOW;
         out->history[k].is_cone = w->lights[i].is_cone;
     }
-    hit_surfaces(w->shared->scene, &rays,
-                 material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_OPACITY].parts,
-                 out);
+    hit_surfaces(
+        w->shared->scene, &rays,
+        material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_OPACITY].parts, out);
 }
 
 static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
@@ -48,8 +48,8 @@ static uint32_t shade_alpha(Wave *w, uint32_t count, uint32_t crossing)
         for (uint32_t k = 0; k < n; k += SSL_BLOCK)
             find_alpha(w, w->order + begin + k, n - k < SSL_BLOCK ? n - k : SSL_BLOCK, crossing,
                        &w->surfaces[k / SSL_BLOCK]);
-        bool has_alpha = shade_run(w->shade, w->materials[w->order[begin]], SSL_KERNEL_OPACITY,
-                                   w->surfaces, n);
+        bool has_alpha =
+            shade_run(w->shade, w->materials[w->order[begin]], SSL_KERNEL_OPACITY, w->surfaces, n);
         for (uint32_t k = 0; k < n; ++k) {
             uint32_t i = w->order[begin + k];
             pass_through(w, i, has_alpha ? shade_transparency(w->shade, k) : spectrum_splat(0.0f));

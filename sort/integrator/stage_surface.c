@@ -65,8 +65,8 @@ static void record_distance(const Wave *w, const Path *path, float3 P, BsdfPoint
         aov[FILM_AT_DEPTH] = distance;
     if (!film_aovs_have(w->aovs, FILM_AOV_MIST))
         return;
-    Spectrum seen = spectrum_mul(path->beta,
-                                 spectrum_sub(spectrum_splat(1.0f), bsdf_point_transparency(bsdf)));
+    Spectrum seen =
+        spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_point_transparency(bsdf)));
     aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
 }
 
@@ -221,9 +221,9 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const BsdfB
     draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
     for (uint32_t k = 0; k < points->count; ++k)
         if (live >> k & 1)
-            queries[k] = (LightQuery){wide_get3(points->surfaces->P, k),
-                                      wide_get3(points->surfaces->N, k),
-                                      w->rays.time[points->path[k]], f2(u[0][k], u[1][k])};
+            queries[k] =
+                (LightQuery){wide_get3(points->surfaces->P, k), wide_get3(points->surfaces->N, k),
+                             w->rays.time[points->path[k]], f2(u[0][k], u[1][k])};
     uint16_t drawn = lights_sample_points(s->lights, queries, live, lights);
     for (uint32_t k = 0; k < points->count; ++k)
         if (drawn >> k & 1 && !may_shine(w, points->path[k], &lights[k]))
@@ -262,8 +262,8 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     for (uint32_t k = 0; k < points->count; ++k)
         if (drawn >> k & 1)
             weigh_light(w, points->path[k], (SurfaceLane){points->surfaces, k},
-                        (BsdfPoint){block, k}, &lights[k],
-                        (Spectrum){{f[0][k], f[1][k], f[2][k]}}, pdf[k]);
+                        (BsdfPoint){block, k}, &lights[k], (Spectrum){{f[0][k], f[1][k], f[2][k]}},
+                        pdf[k]);
 }
 
 /* --- scattering ------------------------------------------------------------------------------- */
@@ -470,9 +470,12 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
     float distance = f3_length(f3_sub(surface_vector(surface, b->P), path->from));
     float pdf = 0.0f;
     if (!(path->flags & PATH_SPECULAR)) {
-        const MeshLightHit met = {surface_instance(surface),        surface_triangle(surface),
-                                  b->b1[surface.lane],              surface_vector(surface, b->I),
-                                  distance,                         surface_vector(surface, b->Ng)};
+        const MeshLightHit met = {surface_instance(surface),
+                                  surface_triangle(surface),
+                                  b->b1[surface.lane],
+                                  surface_vector(surface, b->I),
+                                  distance,
+                                  surface_vector(surface, b->Ng)};
         pdf = lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i], &met);
     }
     float mis_weight = wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL);
@@ -580,9 +583,8 @@ static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
     }
     const BsdfBlock *block = shade_block(w->shade, first, blur);
     for (uint32_t k = 0; k < points->count; ++k)
-        if (live >> k & 1 &&
-            !meet_surface(w, points->path[k], (SurfaceLane){points->surfaces, k},
-                          (BsdfPoint){block, k}))
+        if (live >> k & 1 && !meet_surface(w, points->path[k], (SurfaceLane){points->surfaces, k},
+                                           (BsdfPoint){block, k}))
             live = (uint16_t)(live & ~(1u << k));
     scatter_block(w, points, block, points_to_light(w, points), live, first);
 }
@@ -642,7 +644,8 @@ static void end_at_glow(Wave *w, const uint32_t *paths, uint32_t count)
     find_surfaces(w, paths, count, 0, w->surfaces);
     for (uint32_t k = 0; k < count; ++k) {
         bool is_back = w->surfaces->is_backfacing[k] != 0;
-        add_emission(w, paths[k], (SurfaceLane){w->surfaces, k}, is_back ? glow->back : glow->front);
+        add_emission(w, paths[k], (SurfaceLane){w->surfaces, k},
+                     is_back ? glow->back : glow->front);
         w->paths[paths[k]].flags |= PATH_DEAD;
     }
 }

@@ -223,8 +223,7 @@ void wave_show(Wave *w, uint32_t i, SurfaceLane surface, uint32_t point);
 /* Returns whether a camera path meets this instance as a shadow catcher. Later bounces meet it as an ordinary one. */
 static inline bool wave_catches(const Wave *w, const Path *path, uint32_t instance)
 {
-    return !(path->flags & PATH_SEEN) &&
-           w->shared->scene->instances[instance].is_shadow_catcher &&
+    return !(path->flags & PATH_SEEN) && w->shared->scene->instances[instance].is_shadow_catcher &&
            film_desc(w->shared->film)->has_catchers;
 }
 /* Spawns the two paths that look for the light which a catcher reflects to path i. is_through: the path itself goes on through

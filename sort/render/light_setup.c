@@ -261,18 +261,17 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
 }
 
 static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
-                                ShadeContext *shade, Arena *arena, float *out_emission,
-                                Error *err)
+                                ShadeContext *shade, Arena *arena, float *out_emission, Error *err)
 {
-    SurfaceBlock *surfaces =
-        arena_alloc(arena, EMISSION_POINTS / SSL_BLOCK * sizeof *surfaces, 64);
+    SurfaceBlock *surfaces = arena_alloc(arena, EMISSION_POINTS / SSL_BLOCK * sizeof *surfaces, 64);
     uint64_t dark = 0;
     Worn worn = {0};
     if (!surfaces || !worn_create(scene, &worn))
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel) {
-            out_emission[m] = mean_emission(shade, m, surfaces, emission_points(scene, m, surfaces));
+            out_emission[m] =
+                mean_emission(shade, m, surfaces, emission_points(scene, m, surfaces));
             dark += out_emission[m] == 0.0f;
         }
     uint64_t points = EMISSION_ALL_POINTS / (dark > 0 ? dark : 1);

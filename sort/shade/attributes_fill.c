@@ -113,7 +113,8 @@ static float edge_distance(const Scene *scene, SurfaceLane h)
 {
     float3 p[3];
     float nearest = INFINITY;
-    const float weights[3] = {1.0f - h.block->b1[h.lane] - h.block->b2[h.lane], h.block->b1[h.lane], h.block->b2[h.lane]};
+    const float weights[3] = {1.0f - h.block->b1[h.lane] - h.block->b2[h.lane], h.block->b1[h.lane],
+                              h.block->b2[h.lane]};
     scene_triangle(scene, surface_instance(h), surface_triangle(h), p);
     float area = f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
     for (uint32_t k = 0; k < 3; ++k) {
@@ -149,8 +150,8 @@ static PointValue curve_value(const Scene *scene, AttributeRow row, SurfaceLane 
     const uint32_t *first = mesh->curves->first_segment + curve;
     float per_segment = 1.0f / (float)(first[1] - first[0]);
     if (row == ATTRIBUTE_curve_along)
-        put1(&p, ((float)(surface_triangle(h) - first[0]) + h.block->b1[h.lane]) * per_segment, h.block->db1dx[h.lane] * per_segment,
-             h.block->db1dy[h.lane] * per_segment);
+        put1(&p, ((float)(surface_triangle(h) - first[0]) + h.block->b1[h.lane]) * per_segment,
+             h.block->db1dx[h.lane] * per_segment, h.block->db1dy[h.lane] * per_segment);
     else if (row == ATTRIBUTE_curve_across)
         put1(&p, h.block->b2[h.lane], h.block->db2dx[h.lane], h.block->db2dy[h.lane]);
     else if (row == ATTRIBUTE_curve_radius)

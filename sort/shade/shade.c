@@ -15,10 +15,10 @@ struct ShadeContext {
     ShadeContextDesc desc;
     SslGlobalsLayout layout;
     void *globals, *attributes, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
-    const SurfaceBlock *surfaces; /* of the last run */
+    const SurfaceBlock *surfaces;         /* of the last run */
     uint32_t count;
-    SurfaceBlock *own; /* a block for surfaces that no ray met */
-    bool has_curves;   /* some mesh of the scene is one of curves */
+    SurfaceBlock *own;              /* a block for surfaces that no ray met */
+    bool has_curves;                /* some mesh of the scene is one of curves */
     const BsdfDef *const *closures; /* [closure_count]; NULL for what is no lobe */
     const BsdfDef *lambert;         /* of these; see shade_white */
     BsdfBlock *block;               /* the terms of SSL_BLOCK points */
@@ -147,8 +147,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
     globals_fill(ctx->desc.scene, surfaces, block_count, p->info->globals_value,
                  p->info->globals_derivs, &ctx->layout, ctx->globals);
     if (p->info->attributes_stride_bytes > 0)
-        attributes_fill(ctx->desc.scene, p->info, p->attributes, surfaces, count,
-                        ctx->attributes);
+        attributes_fill(ctx->desc.scene, p->info, p->attributes, surfaces, count, ctx->attributes);
     uint16_t live[BLOCKS];
     for (uint32_t b = 0; b < block_count; ++b) {
         uint32_t left = count - b * SSL_BLOCK;

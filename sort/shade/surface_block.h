@@ -61,7 +61,8 @@ void surface_set(SurfaceBlock *block, uint32_t lane, const SurfaceHit *hit);
 typedef struct HitRays {
     WideRow origin[3];
     WideRow time; /* in the shutter, at which a moving instance stands */
-    const RayDiff *diff[SSL_BLOCK]; /* the rays' differentials, which are read only for HIT_FOOTPRINT */
+    const RayDiff
+        *diff[SSL_BLOCK]; /* the rays' differentials, which are read only for HIT_FOOTPRINT */
 } HitRays;
 
 /* Computes the surfaces of lanes [0, block->count), of which the caller has set instance, triangle, b1, b2, length_m and

@@ -12,8 +12,8 @@ struct SslHost {
     TextureStore *store;            /* borrowed; NULL: there are no textures */
     const MaterialProgram *program; /* the one that runs */
     const SurfaceBlock *surfaces;   /* of its points */
-    float footprint_scale; /* scales footprints that are a pixel's, not a cone's */
-    float depth_scale[4];  /* scales all, by path depth; the last is for all greater depths */
+    float footprint_scale;          /* scales footprints that are a pixel's, not a cone's */
+    float depth_scale[4]; /* scales all, by path depth; the last is for all greater depths */
     Sampler sampler;
     /* [texture site][SHADE_CHUNK] numbers of stochastic lookups that a point has made at a call site. */
     uint16_t *draws;

@@ -63,22 +63,22 @@ static Meeting random_meeting(const Scene *scene, uint64_t *state)
     uint32_t instance = (uint32_t)(fixture_random(state) * (float)scene->instance_count);
     const SceneMesh *mesh = &scene->meshes[scene->instances[instance].mesh];
     float a = fixture_random(state), b = fixture_random(state);
-    return (Meeting){
-        .query = {.instance = instance,
-                  .triangle = (uint32_t)(fixture_random(state) * (float)scene_primitive_count(mesh)),
-                  .b1 = 0.5f * a,
-                  .b2 = 0.5f * b,
-                  .t = 1.0f + fixture_random(state),
-                  .depth = (uint32_t)(5.0f * b)},
-        .ray = {.origin = random_vector(state),
-                .direction = f3_normalize(random_vector(state)),
-                .t_max = INFINITY,
-                .time = 0.0f},
-        .diff = {.dOdx = random_vector(state),
-                 .dOdy = random_vector(state),
-                 .dDdx = random_vector(state),
-                 .dDdy = random_vector(state),
-                 .is_cone = a < 0.5f}};
+    return (Meeting){.query = {.instance = instance,
+                               .triangle = (uint32_t)(fixture_random(state) *
+                                                      (float)scene_primitive_count(mesh)),
+                               .b1 = 0.5f * a,
+                               .b2 = 0.5f * b,
+                               .t = 1.0f + fixture_random(state),
+                               .depth = (uint32_t)(5.0f * b)},
+                     .ray = {.origin = random_vector(state),
+                             .direction = f3_normalize(random_vector(state)),
+                             .t_max = INFINITY,
+                             .time = 0.0f},
+                     .diff = {.dOdx = random_vector(state),
+                              .dOdy = random_vector(state),
+                              .dDdx = random_vector(state),
+                              .dDdy = random_vector(state),
+                              .is_cone = a < 0.5f}};
 }
 
 static void load(const Meeting *m, uint32_t k, HitRays *rays, SurfaceBlock *block)
@@ -136,12 +136,8 @@ static void assert_same(const SurfaceHit *a, const SurfaceHit *b, uint32_t parts
 static void test_surfaces_of_a_block_are_those_alone(void **state)
 {
     SORT_UNUSED(state);
-    static const uint32_t parts[] = {0,
-                                     HIT_NORMAL,
-                                     HIT_UV,
-                                     HIT_NORMAL | HIT_TANGENT,
-                                     HIT_NORMAL | HIT_FOOTPRINT,
-                                     HIT_ALL};
+    static const uint32_t parts[] = {
+        0, HIT_NORMAL, HIT_UV, HIT_NORMAL | HIT_TANGENT, HIT_NORMAL | HIT_FOOTPRINT, HIT_ALL};
     SceneFixture *f = mixed_scene();
     uint64_t seed = 11;
     for (uint32_t trial = 0; trial < HITS; ++trial) {
