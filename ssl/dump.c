@@ -54,8 +54,8 @@ static Status dump_ir(void *data)
         return STATUS_OK;
     }
     KernelLayout layout;
-    TRY(kernel_rows_check(m, d->how->has_rows, d->err));
-    kernel_layout_compute(m, d->how->has_rows, d->arena, &layout);
+    TRY(kernel_rows_check(m, d->how->rows, d->err));
+    kernel_layout_compute(m, d->how->rows, d->arena, &layout);
     JitOptions options = {
         .llvm_level = d->how->llvm_level, .lanes = d->how->lanes, .symbol = d->how->symbol};
     return jit_dump(d->ctx->jit, m, &layout, options, d->stage, d->out, d->err);

@@ -155,8 +155,8 @@ static Status build(void *data)
     if (b->how->output_derivatives)
         output_derivs_add(m);
     TRY(ir_pipeline(m, &passes, b->diags, &report, b->err));
-    TRY(kernel_rows_check(m, b->how->has_rows, b->err));
-    kernel_layout_compute(m, b->how->has_rows, b->ir, &layout);
+    TRY(kernel_rows_check(m, b->how->rows, b->err));
+    kernel_layout_compute(m, b->how->rows, b->ir, &layout);
     fill_info(p, m, &layout, &report);
     if (b->how->output_derivatives)
         fill_output_derivs(p, &layout);

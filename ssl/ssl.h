@@ -280,8 +280,8 @@ Status ssl_source_shaders(SslContext *ctx, const SslSource *src, DiagList *diags
 
 enum { SSL_MAX_BSDF_LOBES = 8 };
 
-/* A scattering function that a source defines. Its shaders are NAME.prepare, and NAME.eval.K and NAME.sample.K for lobe K,
- * which ssl_unit_compile finds by these names; the rows that they read and write are described in
+/* A scattering function that a source defines. Its shaders are NAME.prepare, NAME.eval (unless all lobes are deltas) and
+ * NAME.sample, which ssl_unit_compile finds by these names; the rows that they read and write are described in
  * docs/reference/bsdf-programs.md. */
 typedef struct SslBsdfInfo {
     char name[64];
@@ -313,6 +313,17 @@ typedef struct SslConstant {
     SslValue value;
 } SslConstant;
 
+/* Where a program with rows finds a value: number `row` and the following of a list, one for each scalar. */
+typedef struct SslRowPlace {
+    uint16_t list, row;
+} SslRowPlace;
+
+typedef struct SslRows {
+    const SslRowPlace *params; /* [SslUnitInfo.param_count] */
+    const SslRowPlace
+        *outputs; /* [SslUnitInfo.output_count + 1]; the last one is of the fault words */
+} SslRows;
+
 /* The options of a build; a field that is zero has its default.
  *
  * The bool, int, float and string parameters in `constants` become constants of the code, and code that they
@@ -335,9 +346,9 @@ typedef struct SslBuildDesc {
     bool without_derivatives;
     bool merged_summaries;   /* one derivative clone per function instead of one per signature */
     bool output_derivatives; /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */
-    /* The kernel computes one block of points, each of which has parameters and outputs of its own, in rows: see
-     * SslBatch.params. Parameters have no derivatives. The unit must have no closure among its outputs. */
-    bool has_rows;
+    /* Not NULL: the kernel computes one block of points, each of which has parameters and outputs of its own, in rows at
+     * these places (SslBatch.params). Parameters have no derivatives. The unit must have no closure among its outputs. */
+    const SslRows *rows;
     const char *symbol; /* the kernel's symbol in dumps of machine code; NULL: "kernel" */
 } SslBuildDesc;
 

@@ -10,8 +10,8 @@
  *              that the kernel reads, and the host must fill all of them.
  *   result     a block has result_stride_bytes, laid out by SslProgramInfo: a fault word per lane, the
  *              outputs, then the lobe slots (closure terms, which the compiler numbers).
- *   params     one block of values that are equal for all points; in programs with SslBuildDesc.has_rows, a
- *              row for each scalar of each parameter.
+ *   params     one block of values that are equal for all points; in programs with SslBuildDesc.rows, lists of
+ *              rows, of which parameters and outputs have one for each scalar.
  *   textures   the host's texture ids by slot.
  *
  * The bits of a lane's result do not depend on the number of lanes or blocks, on the lane's position, or on the
@@ -68,12 +68,11 @@ typedef struct SslBatch {
     const void *attributes;
     /* [block_count]; bit i: lane i exists. Other lanes are neither read nor written. */
     const uint16_t *live;
-    /* [block_count][result_stride_bytes]; 64-byte aligned. A program with rows has `void *const *`, a pointer for each
-     * output, to [scalars][SSL_BLOCK] floats or ints, and a last one to the fault words, uint32_t[SSL_BLOCK]. */
+    /* [block_count][result_stride_bytes]; 64-byte aligned. A program with rows has none. */
     void *result;
-    /* [SslProgramInfo.params_bytes]. A program with rows has `const void *const *`, a pointer for each parameter, to
-     * [scalars][SSL_BLOCK] floats or ints; that of a parameter which is not used may be NULL. Rows are 64-byte aligned, and
-     * no row of the result is one of the parameters'. */
+    /* [SslProgramInfo.params_bytes]. A program with rows has `void *const *`, the first row of each of the lists that
+     * SslBuildDesc.rows names. A row is 64-byte aligned and has [SSL_BLOCK] floats or ints. Lists of values that are
+     * neither read nor written may be NULL, and no row that is written is one that is read. */
     const void *params;
     const uint32_t *textures; /* [texture_count] host ids by slot */
     const SslServices *services;

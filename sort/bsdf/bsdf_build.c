@@ -5,24 +5,26 @@
 #include "sort/bsdf/bsdf_program.h"
 #include "sort/bsdf/closure_table.h"
 #include "ssl/ssl_limits.h"
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS_MAX = 1 + 2 * SSL_MAX_BSDF_LOBES, STATE_MAX = 160, STATE_ROWS_MAX = 1024 };
+enum { STATE_MAX = 160, STATE_ROWS_MAX = 1024, PLACES_MAX = 192 };
 
 struct BsdfBuild {
     BsdfDef def;
     char name[sizeof((SslBsdfInfo *)0)->name];
     BsdfLobeDef lobes[SSL_MAX_BSDF_LOBES];
-    BsdfPort ports[PROGRAMS_MAX][2][BSDF_PORTS_MAX];
-    SslProgram *programs[PROGRAMS_MAX];
-    uint32_t program_count;
+    SslRowPlace places[BSDF_PROGRAMS][2][PLACES_MAX]; /* of parameters, of outputs */
+    SslRows rows[BSDF_PROGRAMS];
+    SslProgram *programs[BSDF_PROGRAMS];
 };
 
 /* A row of the state, or an argument, by name. */
 typedef struct Named {
     char name[SSL_MAX_NAME_BYTES + 16];
-    BsdfPort port;
+    SslRowPlace place;
 } Named;
 
 typedef struct Builder {
@@ -36,31 +38,63 @@ typedef struct Builder {
     uint32_t named_count;
 } Builder;
 
-static const struct {
+/* A value that is passed at the same place by all scattering functions. */
+typedef struct Fixed {
     const char *name;
-    BsdfPortKind kind;
-} fixed_inputs[] = {
-    {"_wo", BSDF_PORT_WO},          {"_Ng", BSDF_PORT_NG},    {"outside", BSDF_PORT_OUTSIDE},
-    {"options", BSDF_PORT_OPTIONS}, {"blur", BSDF_PORT_BLUR}, {"_unbent", BSDF_PORT_UNBENT},
-    {"_wi", BSDF_PORT_WI},          {"_u", BSDF_PORT_U},
+    SslRowPlace place;
+} Fixed;
+
+#define ROW_OF(type, member) (uint16_t)(offsetof(type, member) / sizeof(BsdfRow))
+
+static const Fixed fixed_inputs[] = {
+    {"_wo", {BSDF_LIST_VIEW, ROW_OF(BsdfView, wo)}},
+    {"_Ng", {BSDF_LIST_VIEW, ROW_OF(BsdfView, Ng)}},
+    {"_unbent", {BSDF_LIST_VIEW, ROW_OF(BsdfView, unbent)}},
+    {"blur", {BSDF_LIST_VIEW, ROW_OF(BsdfView, blur)}},
+    {"outside", {BSDF_LIST_VIEW, ROW_OF(BsdfView, outside)}},
+    {"options", {BSDF_LIST_VIEW, ROW_OF(BsdfView, options)}},
+    {"_weight", {BSDF_LIST_SHARE, 0}},
+    {"_wi", {BSDF_LIST_WI, 0}},
+    {"_f_sum", {BSDF_LIST_SUM, ROW_OF(BsdfValue, f_cos)}},
+    {"_pdf_sum", {BSDF_LIST_SUM, ROW_OF(BsdfValue, pdf)}},
+    {"_u", {BSDF_LIST_DRAW, ROW_OF(BsdfDraw, u)}},
+    {"_chosen", {BSDF_LIST_DRAW, ROW_OF(BsdfDraw, chosen)}},
+    {NULL, {0}},
 };
 
-static const struct {
-    const char *name;
-    BsdfPortKind kind;
-} fixed_outputs[] = {
-    {"_f_cos", BSDF_PORT_F_COS},   {"_pdf", BSDF_PORT_PDF},
-    {"_wi", BSDF_PORT_WI},         {"_eta", BSDF_PORT_ETA},
-    {"_weight", BSDF_PORT_WEIGHT}, {"_probability", BSDF_PORT_PROBABILITY},
+static const Fixed fixed_outputs[] = {
+    {"_f_cos", {BSDF_LIST_VALUE, ROW_OF(BsdfValue, f_cos)}},
+    {"_pdf", {BSDF_LIST_VALUE, ROW_OF(BsdfValue, pdf)}},
+    {"_wi", {BSDF_LIST_DRAWN, ROW_OF(BsdfDrawn, wi)}},
+    {"_eta", {BSDF_LIST_DRAWN, ROW_OF(BsdfDrawn, eta)}},
+    {"_weight", {BSDF_LIST_DRAWN, ROW_OF(BsdfDrawn, weight)}},
+    {"_probability", {BSDF_LIST_DRAWN, ROW_OF(BsdfDrawn, pdf)}},
+    {NULL, {0}},
 };
 
-static Status add_named(Builder *b, const char *name, BsdfPortKind kind, uint32_t row)
+/* Returns whether the value is one of the list, or a lobe's row of the share, and where it is. */
+static bool find_fixed(const Fixed *list, const char *name, SslRowPlace *out_place)
+{
+    static const char select[] = "_select_";
+    for (; list->name; ++list)
+        if (strcmp(list->name, name) == 0) {
+            *out_place = list->place;
+            return true;
+        }
+    if (strncmp(name, select, sizeof select - 1) != 0)
+        return false;
+    unsigned long lobe = strtoul(name + sizeof select - 1, NULL, 10);
+    *out_place = (SslRowPlace){BSDF_LIST_SHARE, (uint16_t)(BSDF_SHARE_SELECT + lobe)};
+    return true;
+}
+
+static Status add_named(Builder *b, const char *name, BsdfRowList list, uint32_t row)
 {
     if (b->named_count == STATE_MAX || strlen(name) >= sizeof b->named[0].name)
         return error_set(b->err, STATUS_LIMIT, "bsdf '%s' has too much state", b->build->def.name);
     Named *named = &b->named[b->named_count++];
     snprintf(named->name, sizeof named->name, "%s", name);
-    named->port = (BsdfPort){(uint16_t)kind, (uint16_t)row};
+    named->place = (SslRowPlace){(uint16_t)list, (uint16_t)row};
     return STATUS_OK;
 }
 
@@ -72,69 +106,57 @@ static const Named *find_named(const Builder *b, const char *name)
     return NULL;
 }
 
-static Status input_port(const Builder *b, const char *name, BsdfPort *out_port)
+static Status find_input(const Builder *b, const char *name, SslRowPlace *out_place)
 {
-    for (size_t i = 0; i < SORT_COUNT_OF(fixed_inputs); ++i)
-        if (strcmp(fixed_inputs[i].name, name) == 0) {
-            *out_port = (BsdfPort){(uint16_t)fixed_inputs[i].kind, 0};
-            return STATUS_OK;
-        }
+    if (find_fixed(fixed_inputs, name, out_place))
+        return STATUS_OK;
     const Named *named = find_named(b, name);
     if (!named)
         return error_set(b->err, STATUS_INTERNAL, "bsdf '%s' reads '%s', which nothing writes",
                          b->build->def.name, name);
-    *out_port = named->port;
+    *out_place = named->place;
     return STATUS_OK;
 }
 
-static Status output_port(Builder *b, const SslOutputInfo *output, BsdfPort *out_port)
+/* Finds the place of an output; what is no fixed one is state, and gets the next rows. */
+static Status place_output(Builder *b, const SslOutputInfo *output, SslRowPlace *out_place)
 {
-    for (size_t i = 0; i < SORT_COUNT_OF(fixed_outputs); ++i)
-        if (strcmp(fixed_outputs[i].name, output->name) == 0) {
-            *out_port = (BsdfPort){(uint16_t)fixed_outputs[i].kind, 0};
-            return STATUS_OK;
-        }
-    *out_port = (BsdfPort){BSDF_PORT_STATE, (uint16_t)b->build->def.state_rows};
-    b->build->def.state_rows += ssl_value_scalars(output->type, output->shape);
-    if (b->build->def.state_rows > STATE_ROWS_MAX)
+    BsdfDef *def = &b->build->def;
+    if (find_fixed(fixed_outputs, output->name, out_place))
+        return STATUS_OK;
+    *out_place = (SslRowPlace){BSDF_LIST_STATE, (uint16_t)def->state_rows};
+    def->state_rows += ssl_value_scalars(output->type, output->shape);
+    if (def->state_rows > STATE_ROWS_MAX)
         return error_set(b->err, STATUS_LIMIT,
                          "eval and sample of bsdf '%s' read more than %d numbers of its state",
-                         b->build->def.name, STATE_ROWS_MAX);
-    return add_named(b, output->name, BSDF_PORT_STATE, out_port->row);
+                         def->name, STATE_ROWS_MAX);
+    return add_named(b, output->name, BSDF_LIST_STATE, out_place->row);
 }
 
-static Status describe(Builder *b, const SslProgramInfo *info, BsdfProgram *out)
+static Status place_rows(Builder *b, const SslUnitInfo *unit, BsdfProgram program)
 {
-    if (info->unit->param_count > BSDF_PORTS_MAX || info->unit->output_count >= BSDF_PORTS_MAX)
+    SslRowPlace *in = b->build->places[program][0], *out = b->build->places[program][1];
+    if (unit->param_count > PLACES_MAX || unit->output_count >= PLACES_MAX)
         return error_set(b->err, STATUS_LIMIT,
-                         "bsdf '%s' passes more than %d values from its state to a lobe",
-                         b->build->def.name, BSDF_PORTS_MAX);
-    ASSERT(b->build->program_count > 0);
-    BsdfPort *in = b->build->ports[b->build->program_count - 1][0];
-    BsdfPort *outs = b->build->ports[b->build->program_count - 1][1];
-    for (uint32_t i = 0; i < info->unit->param_count; ++i)
-        if (info->params[i].is_used)
-            TRY(input_port(b, info->unit->params[i].name, &in[i]));
-    for (uint32_t i = 0; i < info->unit->output_count; ++i)
-        TRY(output_port(b, &info->unit->outputs[i], &outs[i]));
-    outs[info->unit->output_count] = (BsdfPort){BSDF_PORT_FAULT, 0};
-    out->in = in;
-    out->out = outs;
-    out->in_count = (uint16_t)info->unit->param_count;
-    out->out_count = (uint16_t)(info->unit->output_count + 1);
+                         "bsdf '%s' passes more than %d values from its state to its lobes",
+                         b->build->def.name, PLACES_MAX);
+    for (uint32_t i = 0; i < unit->param_count; ++i)
+        TRY(find_input(b, unit->params[i].name, &in[i]));
+    for (uint32_t i = 0; i < unit->output_count; ++i)
+        TRY(place_output(b, &unit->outputs[i], &out[i]));
+    out[unit->output_count] = (SslRowPlace){BSDF_LIST_FAULT, 0};
+    b->build->rows[program] = (SslRows){in, out};
     return STATUS_OK;
 }
 
 /* The arguments are the parameters of `prepare` that are not fixed, in order. */
 static Status name_arguments(Builder *b, const SslUnitInfo *info)
 {
+    SslRowPlace place;
     for (uint32_t i = 0; i < info->param_count; ++i) {
-        bool is_fixed = false;
-        for (size_t k = 0; k < SORT_COUNT_OF(fixed_inputs); ++k)
-            is_fixed = is_fixed || strcmp(fixed_inputs[k].name, info->params[i].name) == 0;
-        if (is_fixed)
+        if (find_fixed(fixed_inputs, info->params[i].name, &place))
             continue;
-        TRY(add_named(b, info->params[i].name, BSDF_PORT_ARG, b->build->def.arg_rows));
+        TRY(add_named(b, info->params[i].name, BSDF_LIST_ARGS, b->build->def.arg_rows));
         b->build->def.arg_rows += ssl_value_scalars(info->params[i].type, info->params[i].shape);
         if (b->build->def.arg_rows > CLOSURE_MAX_SCALARS)
             return error_set(b->err, STATUS_LIMIT,
@@ -144,11 +166,33 @@ static Status name_arguments(Builder *b, const SslUnitInfo *info)
     return STATUS_OK;
 }
 
-static Status build_program(Builder *b, const char *suffix, bool is_prepare, BsdfProgram *out)
+const char *bsdf_program_name(BsdfProgram program)
+{
+    static const char *const names[BSDF_PROGRAMS] = {"prepare", "eval", "sample"};
+    ASSERT(program < BSDF_PROGRAMS);
+    return names[program];
+}
+
+static Status build_unit(Builder *b, SslUnit *unit, BsdfProgram program)
+{
+    SslProgram **out = &b->build->programs[program];
+    if (program == BSDF_PREPARE)
+        TRY(name_arguments(b, ssl_unit_info(unit)));
+    TRY(place_rows(b, ssl_unit_info(unit), program));
+    SslBuildDesc how = {.size_bytes = sizeof how,
+                        .lanes = b->lanes,
+                        .without_derivatives = true,
+                        .rows = &b->build->rows[program]};
+    TRY(ssl_program_build(b->ctx, unit, &how, b->diags, out, b->err));
+    b->build->def.programs[program] = ssl_program_kernel(*out);
+    return STATUS_OK;
+}
+
+static Status build_program(Builder *b, BsdfProgram program)
 {
     char name[128];
     SslUnit *unit;
-    snprintf(name, sizeof name, "%s.%s", b->build->def.name, suffix);
+    snprintf(name, sizeof name, "%s.%s", b->build->def.name, bsdf_program_name(program));
     SslSource source = *b->source;
     source.shader = name;
     Status status = ssl_unit_compile(b->ctx, &source, b->diags, &unit);
@@ -156,19 +200,7 @@ static Status build_program(Builder *b, const char *suffix, bool is_prepare, Bsd
         return status == STATUS_SOURCE
                    ? error_set(b->err, status, "bsdf '%s' has errors", b->build->def.name)
                    : error_set(b->err, status, "out of memory");
-    SslBuildDesc how = {
-        .size_bytes = sizeof how, .lanes = b->lanes, .without_derivatives = true, .has_rows = true};
-    SslProgram **program = &b->build->programs[b->build->program_count];
-    status = ssl_program_build(b->ctx, unit, &how, b->diags, program, b->err);
-    if (status == STATUS_OK) {
-        ++b->build->program_count;
-        if (is_prepare)
-            status = name_arguments(b, ssl_unit_info(unit));
-    }
-    if (status == STATUS_OK)
-        status = describe(b, ssl_program_info(*program), out);
-    if (status == STATUS_OK)
-        out->run = ssl_program_kernel(*program);
+    status = build_unit(b, unit, program);
     ssl_unit_release(unit);
     return status;
 }
@@ -176,32 +208,34 @@ static Status build_program(Builder *b, const char *suffix, bool is_prepare, Bsd
 static uint16_t state_row(const Builder *b, const char *name)
 {
     const Named *named = find_named(b, name);
-    return named ? named->port.row : BSDF_NO_ROW;
+    return named ? named->place.row : BSDF_NO_ROW;
+}
+
+static uint16_t row_of_lobe(const Builder *b, const char *name, uint32_t lobe)
+{
+    char text[64];
+    snprintf(text, sizeof text, "_%s_%u", name, lobe);
+    return state_row(b, text);
 }
 
 static Status build_all(Builder *b, const SslBsdfInfo *info)
 {
     BsdfDef *def = &b->build->def;
-    char name[64];
-    TRY(build_program(b, "prepare", true, &def->prepare));
+    bool has_eval = false;
+    TRY(build_program(b, BSDF_PREPARE));
     def->frame = state_row(b, "_frame");
     def->base_factor = state_row(b, "_base_factor");
+    ASSERT(def->frame != BSDF_NO_ROW && info->lobe_count <= SSL_MAX_BSDF_LOBES);
     for (uint32_t k = 0; k < info->lobe_count; ++k) {
-        BsdfLobeDef *lobe = &b->build->lobes[k];
-        lobe->flags = info->lobe_flags[k];
-        snprintf(name, sizeof name, "_albedo_%u", k);
-        lobe->albedo = state_row(b, name);
-        snprintf(name, sizeof name, "_reflected_%u", k);
-        lobe->reflected = state_row(b, name);
-        snprintf(name, sizeof name, "_medium_%u", k);
-        lobe->medium = state_row(b, name);
-        snprintf(name, sizeof name, "eval.%u", k);
-        if (!(lobe->flags & SSL_LOBE_DELTA))
-            TRY(build_program(b, name, false, &lobe->eval));
-        snprintf(name, sizeof name, "sample.%u", k);
-        TRY(build_program(b, name, false, &lobe->sample));
+        b->build->lobes[k] = (BsdfLobeDef){.flags = info->lobe_flags[k],
+                                           .albedo = row_of_lobe(b, "albedo", k),
+                                           .reflected = row_of_lobe(b, "reflected", k),
+                                           .medium = row_of_lobe(b, "medium", k)};
+        has_eval = has_eval || !(info->lobe_flags[k] & SSL_LOBE_DELTA);
     }
-    return STATUS_OK;
+    if (has_eval)
+        TRY(build_program(b, BSDF_EVAL));
+    return build_program(b, BSDF_SAMPLE);
 }
 
 Status bsdf_build(SslContext *ctx, const SslSource *source, const SslBsdfInfo *info, uint32_t lanes,
@@ -232,11 +266,17 @@ const BsdfDef *bsdf_build_def(const BsdfBuild *build)
     return &build->def;
 }
 
+const SslRows *bsdf_build_rows(const BsdfBuild *build, BsdfProgram program)
+{
+    ASSERT(program < BSDF_PROGRAMS);
+    return &build->rows[program];
+}
+
 void bsdf_build_destroy(BsdfBuild *build)
 {
     if (!build)
         return;
-    for (uint32_t i = 0; i < build->program_count; ++i)
+    for (uint32_t i = 0; i < BSDF_PROGRAMS; ++i)
         ssl_program_release(build->programs[i]);
     mem_free(build);
 }

@@ -8,6 +8,12 @@ static bool is_live(BsdfPoint p, const BsdfBlockLobe *lobe)
     return lobe->live >> p.lane & 1;
 }
 
+static Spectrum term_weight(BsdfPoint p, const BsdfTerm *term)
+{
+    const float *at = term->share + p.lane;
+    return (Spectrum){{at[0], at[SSL_BLOCK], at[(size_t)2 * SSL_BLOCK]}};
+}
+
 static Spectrum state_spectrum(BsdfPoint p, const BsdfTerm *term, uint16_t row)
 {
     const float *at = term->state + (size_t)row * SSL_BLOCK + p.lane;
@@ -77,8 +83,8 @@ void bsdf_point_eval_kinds(BsdfPoint p, float3 wi, Spectrum out_f_cos[BSDF_KINDS
             continue;
         bsdf_block_eval_lobe(p.block, lobe, rows, (uint16_t)(1u << p.lane), f_cos, pdf);
         Spectrum *sum = &out_f_cos[kind_of(lobe->def->flags, side)];
-        *sum = spectrum_add(
-            *sum, spectrum_mul(bsdf_point_row(p, lobe->weight), bsdf_point_row(p, f_cos)));
+        *sum =
+            spectrum_add(*sum, spectrum_mul(term_weight(p, lobe->term), bsdf_point_row(p, f_cos)));
     }
 }
 
@@ -105,7 +111,7 @@ void bsdf_point_sample_kinds(BsdfPoint p, float3 wi, uint32_t flags, uint32_t lo
 
 static Spectrum lobe_albedo(BsdfPoint p, const BsdfBlockLobe *lobe)
 {
-    return spectrum_mul(bsdf_point_row(p, lobe->weight),
+    return spectrum_mul(term_weight(p, lobe->term),
                         state_spectrum(p, lobe->term, lobe->def->albedo));
 }
 
@@ -147,7 +153,7 @@ void bsdf_point_albedo_kinds(BsdfPoint p, Spectrum out_albedo[BSDF_KINDS])
         BsdfKind transmitted = kind_of(flags, SSL_LOBE_TRANSMISSION);
         Spectrum albedo = lobe_albedo(p, lobe);
         if ((flags & both) == both && reflected != transmitted) {
-            Spectrum part = spectrum_mul(bsdf_point_row(p, lobe->weight),
+            Spectrum part = spectrum_mul(term_weight(p, lobe->term),
                                          state_spectrum(p, lobe->term, lobe->def->reflected));
             out_albedo[reflected] = spectrum_add(out_albedo[reflected], part);
             albedo = spectrum_sub(albedo, part);

@@ -1,54 +1,80 @@
 /* Scattering functions as programs: what the compiler made of a `bsdf` of SSL (ssl/front/parse_bsdf.c), as a table that the
- * renderer runs. A program computes one block of SSL_BLOCK points; its inputs and outputs are rows, which a port names by
- * kind and number. Constant data once made: any thread. */
+ * renderer runs. A program computes one block of SSL_BLOCK points. Its inputs and outputs are rows of a few lists, at places
+ * that are part of its code. Constant data once made: any thread. */
 #ifndef SORT_BSDF_BSDF_PROGRAM_H
 #define SORT_BSDF_BSDF_PROGRAM_H
 
 #include "ssl/ssl.h"
+#include <stdalign.h>
+
+typedef float BsdfRow[SSL_BLOCK];
+
+/* The points, as they are seen. */
+typedef struct BsdfView {
+    alignas(64) BsdfRow wo[3];
+    BsdfRow Ng[3]; /* unit; on the side of wo */
+    /* The unit shading normal before closures bent theirs, on the side of wo: diffuse light fades to nothing where it would
+     * come from below that normal, instead of ending there at once; each closure's share of light becomes less
+     * [Estevez2019]. Zero: it ends at once. */
+    BsdfRow unbent[3];
+    /* No microfacet is sharper than this alpha, [0, 1], and no fibre smoother than a variance of that; sheen and diffuse
+     * closures stay. */
+    BsdfRow blur;
+    int32_t outside[SSL_BLOCK], options[SSL_BLOCK];
+} BsdfView;
+
+/* Light that is scattered along given directions. */
+typedef struct BsdfValue {
+    alignas(64) BsdfRow f_cos[3];
+    BsdfRow pdf;
+} BsdfValue;
+
+/* What directions are drawn by. */
+typedef struct BsdfDraw {
+    alignas(64) BsdfRow u[3];  /* two for the direction, one that chooses among sides */
+    int32_t chosen[SSL_BLOCK]; /* the lobe, counted in its closure */
+} BsdfDraw;
+
+/* Directions that were drawn; rows of lanes that were not keep what they had. */
+typedef struct BsdfDrawn {
+    alignas(64) BsdfRow wi[3];
+    BsdfRow weight[3]; /* f cos / pdf; programs set it for deltas alone, without 1 / probability */
+    BsdfRow pdf;       /* over all lobes; of a delta, the lobe's probability */
+    BsdfRow eta;       /* index on wi's side over that on wo's */
+    BsdfRow n[3];      /* the lobe's normal */
+    uint32_t flags[SSL_BLOCK]; /* SSL_LOBE_*, with REFLECTION or TRANSMISSION as it happened */
+    uint32_t lobe[SSL_BLOCK];  /* index in the block */
+} BsdfDrawn;
 
 /* The lists of rows that programs read and write. Rows are float or int32_t [SSL_BLOCK], 64-byte aligned. */
-typedef enum BsdfPortKind {
-    BSDF_PORT_NONE,    /* a parameter that the code does not read */
-    BSDF_PORT_WO,      /* 3: from the surface to the viewer */
-    BSDF_PORT_NG,      /* 3: geometric normal, on the viewer's side */
-    BSDF_PORT_OUTSIDE, /* int: the viewer is on the side that the geometric normal points to */
-    BSDF_PORT_OPTIONS, /* int: BSDF_IMPORTANCE ... */
-    BSDF_PORT_BLUR,    /* the least alpha of microfacets */
-    BSDF_PORT_UNBENT,  /* 3: the normal before bumps, see BsdfView */
-    BSDF_PORT_WI,      /* 3 */
-    BSDF_PORT_U,       /* 3: random numbers: two for the direction, one that chooses among sides */
-    BSDF_PORT_ARG,     /* the closure's arguments, in order */
-    BSDF_PORT_STATE,   /* what `prepare` computed */
-    BSDF_PORT_F_COS,   /* 3 */
-    BSDF_PORT_PDF,
-    BSDF_PORT_ETA,    /* index on wi's side over that on wo's */
-    BSDF_PORT_WEIGHT, /* 3: f cos of a delta, without 1 / probability */
-    BSDF_PORT_PROBABILITY,
-    BSDF_PORT_FAULT, /* the kernel's fault words */
-    BSDF_PORT_KINDS
-} BsdfPortKind;
+typedef enum BsdfRowList {
+    BSDF_LIST_VIEW,  /* a BsdfView */
+    BSDF_LIST_ARGS,  /* the closure's arguments, in order */
+    BSDF_LIST_SHARE, /* weight of the closure [3]; then one for each lobe, BSDF_SHARE_SELECT */
+    BSDF_LIST_STATE, /* what `prepare` computed */
+    BSDF_LIST_WI,    /* 3 */
+    BSDF_LIST_SUM,   /* a BsdfValue of closures before this one */
+    BSDF_LIST_VALUE, /* a BsdfValue: the same with this closure */
+    BSDF_LIST_DRAW,  /* a BsdfDraw */
+    BSDF_LIST_DRAWN, /* a BsdfDrawn */
+    BSDF_LIST_FAULT, /* the kernel's fault words */
+    BSDF_LISTS
+} BsdfRowList;
 
-typedef struct BsdfPort {
-    uint16_t kind, row; /* row: the first of the value, counted in the list of that kind */
-} BsdfPort;
-
-/* Enough for all state and arguments of a definition (SSL_MAX_BSDF_STATE), and what else its programs pass. */
-enum { BSDF_PORTS_MAX = 112 };
-
-typedef struct BsdfProgram {
-    SslKernelFn run;
-    uint16_t in_count, out_count;
-    const BsdfPort *in, *out; /* [in_count], [out_count] */
-} BsdfProgram;
-
-enum { BSDF_NO_ROW = 0xffff };
+enum {
+    /* The rows of a share that hold each lobe's chance of being drawn, relative to other lobes of the block: the mean of
+     * weight times albedo. A lobe with 0 is black. */
+    BSDF_SHARE_SELECT = 3,
+    BSDF_NO_ROW = 0xffff
+};
 
 typedef struct BsdfLobeDef {
     uint32_t flags; /* SSL_LOBE_* */
     /* Rows of the state: albedo [3]; the part of it that is reflected [3], of lobes with two sides; the medium [7]. */
     uint16_t albedo, reflected, medium;
-    BsdfProgram eval, sample; /* eval.run is NULL for deltas */
 } BsdfLobeDef;
+
+typedef enum BsdfProgram { BSDF_PREPARE, BSDF_EVAL, BSDF_SAMPLE, BSDF_PROGRAMS } BsdfProgram;
 
 typedef struct BsdfDef {
     const char *name;
@@ -56,17 +82,26 @@ typedef struct BsdfDef {
     uint16_t frame;       /* rows of the state: s t n [9] */
     uint16_t base_factor; /* [3]: what reaches a layer's base; BSDF_NO_ROW: it is no layer */
     uint32_t lobe_count;
-    BsdfProgram prepare;
+    /* By BsdfProgram. Eval adds its lobes to the sum, and sample draws the chosen lobe; eval is NULL where all lobes are
+     * deltas. */
+    SslKernelFn programs[BSDF_PROGRAMS];
     const BsdfLobeDef *lobes;
 } BsdfDef;
 
-/* The rows of each kind that a run may read or write: the address of the first one, or NULL. */
+/* The lists that a run may read or write: the address of the first row of each, or NULL. */
 typedef struct BsdfRows {
-    float *list[BSDF_PORT_KINDS];
+    void *list[BSDF_LISTS];
 } BsdfRows;
 
-/* Runs the program for the lanes of `live`; other lanes of the outputs keep their values. */
-void bsdf_program_run(const BsdfProgram *p, const BsdfRows *rows, uint16_t live);
+/* Runs a program for the lanes of `live`; other lanes of the outputs keep their values. */
+static inline void bsdf_program_run(const BsdfDef *def, BsdfProgram program, const BsdfRows *rows,
+                                    uint16_t live)
+{
+    enum { LOOP_BUDGET = 1 << 16 };
+    const SslBatch batch = {
+        .live = &live, .params = rows->list, .block_count = 1, .loop_budget = LOOP_BUDGET};
+    def->programs[program](&batch);
+}
 
 /* A scattering function that was compiled while the program runs. */
 typedef struct BsdfBuild BsdfBuild;
@@ -77,6 +112,10 @@ typedef struct BsdfBuild BsdfBuild;
 Status bsdf_build(SslContext *ctx, const SslSource *source, const SslBsdfInfo *info, uint32_t lanes,
                   DiagList *diags, BsdfBuild **out_build, Error *err) SORT_MUST_CHECK;
 const BsdfDef *bsdf_build_def(const BsdfBuild *build);
+/* Returns where a program has its rows, which is so for every class of CPUs. */
+const SslRows *bsdf_build_rows(const BsdfBuild *build, BsdfProgram program);
+/* Returns the name of a program's shader behind that of the function: "prepare". */
+const char *bsdf_program_name(BsdfProgram program);
 void bsdf_build_destroy(BsdfBuild *build); /* NULL is allowed */
 
 #endif

@@ -23,38 +23,24 @@
 #include "sort/bsdf/bsdf.h"
 #include "sort/bsdf/bsdf_program.h"
 #include "sort/bsdf/closure_table.h"
-#include <stdalign.h>
-
-typedef float BsdfRow[SSL_BLOCK];
-
-/* The points, as they are seen. */
-typedef struct BsdfView {
-    alignas(64) BsdfRow wo[3];
-    BsdfRow Ng[3]; /* unit; on the side of wo */
-    /* The unit shading normal before closures bent theirs, on the side of wo: diffuse light fades to nothing where it would
-     * come from below that normal, instead of ending there at once; each closure's share of light becomes less
-     * [Estevez2019]. Zero: it ends at once. */
-    BsdfRow unbent[3];
-    /* No microfacet is sharper than this alpha, [0, 1], and no fibre smoother than a variance of that; sheen and diffuse
-     * closures stay. */
-    BsdfRow blur;
-    int32_t outside[SSL_BLOCK], options[SSL_BLOCK];
-} BsdfView;
 
 typedef struct BsdfTerm {
     const BsdfDef *def;
+    float *share;      /* [BSDF_SHARE_SELECT + def->lobe_count][SSL_BLOCK] */
     float *state;      /* [def->state_rows][SSL_BLOCK] */
     const float *args; /* borrowed */
     uint16_t live;
+    uint16_t smooth; /* the lanes in which a lobe that is no delta is not black */
 } BsdfTerm;
 
 typedef struct BsdfBlockLobe {
-    alignas(64) BsdfRow weight[3]; /* the term's */
-    BsdfRow select; /* the chance of being sampled, times select_sum; 0 where it is not live */
     const BsdfLobeDef *def;
     const BsdfTerm *term;
-    uint16_t live; /* the lanes in which it is not black */
+    const float *select; /* [SSL_BLOCK]; the chance of being sampled, times select_sum */
+    uint16_t live;       /* the lanes in which it is not black */
 } BsdfBlockLobe;
+
+typedef struct BsdfBlockCode BsdfBlockCode;
 
 typedef struct BsdfBlock {
     alignas(64) BsdfView view;
@@ -66,23 +52,26 @@ typedef struct BsdfBlock {
     uint32_t flags[SSL_BLOCK];     /* union of the lobes' SSL_LOBE_* */
     uint32_t faults[SSL_BLOCK];    /* BsdfFaults */
     uint32_t counts[SSL_BLOCK];    /* lobes */
-    uint32_t term_count, lobe_count, state_rows;
-    uint32_t term_room, lobe_room, state_room;
-    BsdfTerm *terms;      /* [term_room] */
-    BsdfBlockLobe *lobes; /* [lobe_room] */
-    BsdfRow *state;       /* [state_room] */
+    uint16_t facing;               /* the lanes in which something scatters */
+    uint32_t term_count, lobe_count, row_count;
+    uint32_t term_room, lobe_room, row_room;
+    BsdfTerm *terms;           /* [term_room] */
+    BsdfBlockLobe *lobes;      /* [lobe_room]; those of a term one after the other */
+    BsdfRow *rows;             /* [row_room]; shares and states of the terms */
+    const BsdfBlockCode *code; /* for this machine */
 } BsdfBlock;
 
-/* Directions that were drawn; rows of lanes that were not keep what they had. */
-typedef struct BsdfDrawn {
-    alignas(64) BsdfRow wi[3];
-    BsdfRow weight[3]; /* f cos / pdf */
-    BsdfRow pdf;       /* over all lobes; of a delta, the lobe's probability */
-    BsdfRow eta;
-    BsdfRow n[3];              /* the lobe's normal */
-    uint32_t flags[SSL_BLOCK]; /* SSL_LOBE_*, with REFLECTION or TRANSMISSION as it happened */
-    uint32_t lobe[SSL_BLOCK];  /* index in the block */
-} BsdfDrawn;
+/* The loops over rows, compiled for a class of CPUs: what the functions of a block do. */
+struct BsdfBlockCode {
+    void (*begin)(BsdfBlock *b);
+    const BsdfTerm *(*add)(BsdfBlock *b, const BsdfDef *def, const float *args, const float *weight,
+                           uint16_t live);
+    void (*eval)(const BsdfBlock *b, BsdfRow wi[3], uint16_t live, BsdfRow out_f_cos[3],
+                 BsdfRow out_pdf);
+    uint16_t (*sample)(const BsdfBlock *b, BsdfRow u[3], uint16_t live, BsdfDrawn *out);
+};
+extern const BsdfBlockCode bsdf_rows, bsdf_rows_v3, bsdf_rows_v4;
+extern const BsdfBlockCode *const bsdf_block_codes[]; /* by class: wide_classes */
 
 /* Makes a block with room for so many terms, lobes and rows of state, in memory of the arena; NULL: no memory. */
 BsdfBlock *bsdf_block_create(Arena *arena, uint32_t terms, uint32_t lobes, uint32_t state_rows);
@@ -93,6 +82,8 @@ void bsdf_block_begin(BsdfBlock *b);
  * there is no room. */
 const BsdfTerm *bsdf_block_add(BsdfBlock *b, const BsdfDef *def, const float *args,
                                const float *weight, uint16_t live);
+/* Notes a BsdfFaults of the lanes. */
+void bsdf_block_note_fault(BsdfBlock *b, uint16_t lanes, uint32_t fault);
 /* Adds weight * closure(args) of a closure that scatters nothing: Emission, Holdout, Aov; Volume, which surfaces do not see.
  * Arguments that are not finite count as a fault. Rows as of bsdf_block_add. */
 void bsdf_block_add_sum(BsdfBlock *b, ClosureSum closure, const float *args, const float *weight,

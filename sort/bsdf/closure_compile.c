@@ -17,38 +17,36 @@ typedef struct Generator {
     SslContext *ctx;
     const char *folder;
     char suffix[32]; /* the class of CPUs as part of symbols: "x86_64_v3" */
-    bool is_first;   /* of the classes: tables of ports are written once */
+    bool is_first;   /* of the classes: tables of lobes are written once */
     DiagList *diags;
-    StrBuf ports, symbols, lobes, defs;
-    BsdfBuild *builds[SSL_MAX_CLOSURES]; /* of the first class, whose tables hold for all */
+    StrBuf symbols, lobes, defs;
+    BsdfBuild *builds[SSL_MAX_CLOSURES]; /* of the first class, whose rows hold for all */
     SslContext *first_ctx;
     uint32_t def_count;
 } Generator;
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-static void symbol_of(const Generator *g, const char *bsdf, const char *program, StrBuf *out)
+static void symbol_of(const Generator *g, const char *bsdf, BsdfProgram program, StrBuf *out)
 {
-    strbuf_printf(out, "sort_bsdf_%s_%s_%s", bsdf, program, g->suffix);
-    for (size_t i = 0; i < out->size_bytes; ++i)
-        if (out->data[i] == '.')
-            out->data[i] = '_';
+    strbuf_printf(out, "sort_bsdf_%s_%s_%s", bsdf, bsdf_program_name(program), g->suffix);
 }
 
-static Status write_object(Generator *g, const SslSource *source, const char *bsdf,
-                           const char *program, Error *err)
+static Status write_object(Generator *g, const SslSource *source, const BsdfBuild *build,
+                           BsdfProgram program, Error *err)
 {
+    const char *bsdf = bsdf_build_def(build)->name;
     char shader[128], path[512];
     StrBuf symbol = {0}, object = {0};
     SslUnit *unit = NULL;
-    snprintf(shader, sizeof shader, "%s.%s", bsdf, program);
+    snprintf(shader, sizeof shader, "%s.%s", bsdf, bsdf_program_name(program));
     symbol_of(g, bsdf, program, &symbol);
     snprintf(path, sizeof path, "%s/%s.o", g->folder, strbuf_text(&symbol));
     SslSource own = *source;
     own.shader = shader;
     SslBuildDesc how = {.size_bytes = sizeof how,
                         .without_derivatives = true,
-                        .has_rows = true,
+                        .rows = bsdf_build_rows(build, program),
                         .symbol = strbuf_text(&symbol)};
     Status status = ssl_unit_compile(g->ctx, &own, g->diags, &unit);
     if (status != STATUS_OK)
@@ -66,62 +64,34 @@ static Status write_object(Generator *g, const SslSource *source, const char *bs
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void print_ports(StrBuf *out, const BsdfPort *ports, uint32_t count, const char *name)
+static void print_lobes(Generator *g, const BsdfDef *def)
 {
-    strbuf_printf(out, "static const BsdfPort %s[] = {", name);
-    for (uint32_t i = 0; i < count; ++i)
-        strbuf_printf(out, "{%u, %u}, ", ports[i].kind, ports[i].row);
-    strbuf_append_c(out, "};\n");
-}
-
-static void print_program(Generator *g, StrBuf *out, const char *bsdf, const char *program,
-                          const BsdfProgram *p)
-{
-    char name[160];
-    StrBuf symbol = {0};
-    if (!p->run) {
-        strbuf_append_c(out, "{0}");
-        return;
-    }
-    snprintf(name, sizeof name, "ports_%s_%s", bsdf, program);
-    for (char *c = name; *c; ++c)
-        *c = *c == '.' ? '_' : *c;
-    symbol_of(g, bsdf, program, &symbol);
-    if (g->is_first) {
-        print_ports(&g->ports, p->in, p->in_count, name);
-        (void)snprintf(name + strlen(name), sizeof name - strlen(name), "_out");
-        print_ports(&g->ports, p->out, p->out_count, name);
-        name[strlen(name) - 4] = '\0';
-    }
-    strbuf_printf(out, "{%s, %u, %u, %s, %s_out}", strbuf_text(&symbol), p->in_count, p->out_count,
-                  name, name);
-    strbuf_free(&symbol);
-}
-
-static Status print_def(Generator *g, const SslSource *source, const BsdfDef *def, Error *err)
-{
-    char program[32];
-    TRY(write_object(g, source, def->name, "prepare", err));
-    strbuf_printf(&g->lobes, "static const BsdfLobeDef lobes_%s_%s[] = {\n", def->name, g->suffix);
+    strbuf_printf(&g->lobes, "static const BsdfLobeDef lobes_%s[] = {", def->name);
     for (uint32_t k = 0; k < def->lobe_count; ++k) {
         const BsdfLobeDef *lobe = &def->lobes[k];
-        strbuf_printf(&g->lobes, "    {%u, %u, %u, %u, ", lobe->flags, lobe->albedo,
-                      lobe->reflected, lobe->medium);
-        snprintf(program, sizeof program, "eval.%u", k);
-        if (lobe->eval.run)
-            TRY(write_object(g, source, def->name, program, err));
-        print_program(g, &g->lobes, def->name, program, &lobe->eval);
-        strbuf_append_c(&g->lobes, ", ");
-        snprintf(program, sizeof program, "sample.%u", k);
-        TRY(write_object(g, source, def->name, program, err));
-        print_program(g, &g->lobes, def->name, program, &lobe->sample);
-        strbuf_append_c(&g->lobes, "},\n");
+        strbuf_printf(&g->lobes, "{%u, %u, %u, %u}, ", lobe->flags, lobe->albedo, lobe->reflected,
+                      lobe->medium);
     }
     strbuf_append_c(&g->lobes, "};\n");
-    strbuf_printf(&g->defs, "    {\"%s\", %u, %u, %u, %u, %u, ", def->name, def->arg_rows,
+}
+
+static Status print_def(Generator *g, const SslSource *source, const BsdfBuild *build, Error *err)
+{
+    const BsdfDef *def = bsdf_build_def(build);
+    if (g->is_first)
+        print_lobes(g, def);
+    strbuf_printf(&g->defs, "    {\"%s\", %u, %u, %u, %u, %u, {", def->name, def->arg_rows,
                   def->state_rows, def->frame, def->base_factor, def->lobe_count);
-    print_program(g, &g->defs, def->name, "prepare", &def->prepare);
-    strbuf_printf(&g->defs, ", lobes_%s_%s},\n", def->name, g->suffix);
+    for (int i = 0; i < BSDF_PROGRAMS; ++i) {
+        if (!def->programs[i]) {
+            strbuf_append_c(&g->defs, "0, ");
+            continue;
+        }
+        TRY(write_object(g, source, build, (BsdfProgram)i, err));
+        symbol_of(g, def->name, (BsdfProgram)i, &g->defs);
+        strbuf_append_c(&g->defs, ", ");
+    }
+    strbuf_printf(&g->defs, "}, lobes_%s},\n", def->name);
     return STATUS_OK;
 }
 
@@ -159,7 +129,7 @@ static Status compile_source(Generator *g, const EmbeddedText *text, Error *err)
     uint32_t at = g->def_count++;
     if (g->is_first)
         TRY(bsdf_build(g->ctx, &source, &info, 1, g->diags, &g->builds[at], err));
-    return print_def(g, &source, bsdf_build_def(g->builds[at]), err);
+    return print_def(g, &source, g->builds[at], err);
 }
 
 static Status compile_class(Generator *g, const char *cpu, Error *err)
@@ -270,7 +240,7 @@ static Status write_programs(Generator *g, Error *err)
     Status status = compile_all(g, &table, err);
     strbuf_append_c(&text, "/* Made by sort/bsdf/closure_compile.c. */\n"
                            "#include \"sort/bsdf/closure_programs.h\"\n");
-    StrBuf *const parts[] = {&g->symbols, &g->ports, &g->lobes, &g->defs, &table};
+    StrBuf *const parts[] = {&g->symbols, &g->lobes, &g->defs, &table};
     for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
         strbuf_append(&text, (Str){parts[i]->data, parts[i]->size_bytes});
     snprintf(path, sizeof path, "%s/closure_programs.c", g->folder);

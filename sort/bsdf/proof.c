@@ -1,5 +1,6 @@
 #include "sort/bsdf/proof.h"
 
+#include "base/cast.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/stat/chi2.h"
@@ -317,37 +318,35 @@ static void prove_finite_block(Prover *p, uint32_t index)
     }
 }
 
-/* Runs a program of a lobe, counted from 1, or of the state (0), on the points that the stage holds, and reports the first
+/* Runs a program for a lobe, counted from 1, or of the state (0), on the points that the stage holds, and reports the first
  * that it does not get to the end of. */
-static void run_to_the_end(Prover *p, const BsdfProgram *program, const char *name, uint32_t lobe,
+static void run_to_the_end(Prover *p, BsdfProgram program, const char *name, uint32_t lobe,
                            const Point points[SSL_BLOCK])
 {
-    alignas(64) BsdfRow wi[3], u[3] = {{0}}, f_cos[3], pdf, eta, weight[3], probability,
-                               fault = {0};
-    uint32_t words[SSL_BLOCK];
+    static BsdfDrawn drawn;
+    static const BsdfValue none;
+    alignas(64) BsdfRow wi[3], share[BSDF_SHARE_SELECT + SSL_MAX_BSDF_LOBES] = {{0}};
+    alignas(64) uint32_t words[SSL_BLOCK] = {0};
+    BsdfDraw draw = {.u = {{0}}};
+    BsdfValue value;
     Stage *stage = p->here;
-    BsdfView *v = &stage->block->view;
-    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
         wi[0][i] = 0.28f, wi[1][i] = 0.0f, wi[2][i] = i & 1 ? -0.96f : 0.96f;
-    void *outside = v->outside, *options = v->options;
-    const BsdfRows rows = {{[BSDF_PORT_WO] = v->wo[0],
-                            [BSDF_PORT_NG] = v->Ng[0],
-                            [BSDF_PORT_OUTSIDE] = outside,
-                            [BSDF_PORT_OPTIONS] = options,
-                            [BSDF_PORT_BLUR] = v->blur,
-                            [BSDF_PORT_UNBENT] = v->unbent[0],
-                            [BSDF_PORT_ARG] = stage->args[0],
-                            [BSDF_PORT_STATE] = stage->term->state,
-                            [BSDF_PORT_WI] = wi[0],
-                            [BSDF_PORT_U] = u[0],
-                            [BSDF_PORT_F_COS] = f_cos[0],
-                            [BSDF_PORT_PDF] = &pdf[0],
-                            [BSDF_PORT_ETA] = &eta[0],
-                            [BSDF_PORT_WEIGHT] = weight[0],
-                            [BSDF_PORT_PROBABILITY] = &probability[0],
-                            [BSDF_PORT_FAULT] = &fault[0]}};
-    bsdf_program_run(program, &rows, stage->term->live);
-    memcpy(words, fault, sizeof words);
+        draw.chosen[i] = (int32_t)lobe - 1;
+        if (lobe > 0)
+            share[BSDF_SHARE_SELECT + lobe - 1][i] = 1.0f;
+    }
+    const BsdfRows rows = {{[BSDF_LIST_VIEW] = &stage->block->view,
+                            [BSDF_LIST_ARGS] = stage->args,
+                            [BSDF_LIST_SHARE] = share,
+                            [BSDF_LIST_STATE] = stage->term->state,
+                            [BSDF_LIST_WI] = wi,
+                            [BSDF_LIST_SUM] = cast_away_const(&none),
+                            [BSDF_LIST_VALUE] = &value,
+                            [BSDF_LIST_DRAW] = &draw,
+                            [BSDF_LIST_DRAWN] = &drawn,
+                            [BSDF_LIST_FAULT] = words}};
+    bsdf_program_run(p->subject->def, program, &rows, stage->term->live);
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
         bool is_stopped = (stage->term->live >> i & 1) && words[i] != 0;
         ProofFinding *f = is_stopped ? fail_at(p, PROOF_FINITE, &points[i]) : NULL;
@@ -372,11 +371,11 @@ static void prove_ends(Prover *p)
         set_lane(p->subject, p->here, i, &points[i]);
     }
     begin(p->subject, p->here);
-    run_to_the_end(p, &def->prepare, "the state", 0, points);
+    run_to_the_end(p, BSDF_PREPARE, "the state", 0, points);
     for (uint32_t k = 0; k < def->lobe_count; ++k) {
-        if (def->lobes[k].eval.run)
-            run_to_the_end(p, &def->lobes[k].eval, "eval", k + 1, points);
-        run_to_the_end(p, &def->lobes[k].sample, "sample", k + 1, points);
+        if (!(def->lobes[k].flags & SSL_LOBE_DELTA))
+            run_to_the_end(p, BSDF_EVAL, "eval", k + 1, points);
+        run_to_the_end(p, BSDF_SAMPLE, "sample", k + 1, points);
     }
 }
 
@@ -644,7 +643,8 @@ static void prove_reciprocal(Prover *p)
         uint16_t lanes = draw_pairs(p, &r, points, wo, wi);
         turn_round(p, points, wi);
         for (uint32_t k = 0; k < def->lobe_count; ++k)
-            if ((def->lobes[k].flags & SSL_LOBE_RECIPROCAL) && def->lobes[k].eval.run)
+            if ((def->lobes[k].flags & SSL_LOBE_RECIPROCAL) &&
+                !(def->lobes[k].flags & SSL_LOBE_DELTA))
                 compare_lobe(p, &def->lobes[k], lanes, points, wo, wi);
         f->tests += SSL_BLOCK;
     }

@@ -17,16 +17,9 @@ uint32_t wide_class_here(void)
 
 void wide_run_as(const WideProgram *program, uint32_t cpu_class, void *rows, uint16_t live)
 {
-    const void *in[WIDE_PORTS_MAX];
-    void *out[WIDE_PORTS_MAX];
-    char *base = rows;
-    ASSERT(program->in_count <= WIDE_PORTS_MAX && program->out_count <= WIDE_PORTS_MAX);
     ASSERT((uintptr_t)rows % 64 == 0 && cpu_class < WIDE_CLASSES);
-    for (uint32_t i = 0; i < program->in_count; ++i)
-        in[i] = base + program->in[i];
-    for (uint32_t i = 0; i < program->out_count; ++i)
-        out[i] = base + program->out[i];
-    SslBatch batch = {.live = &live, .params = in, .result = out, .block_count = 1};
+    void *const lists[] = {rows};
+    const SslBatch batch = {.live = &live, .params = lists, .block_count = 1};
     program->kernels[cpu_class](&batch);
 }
 

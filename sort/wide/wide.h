@@ -33,15 +33,11 @@ static inline float3 wide_get3(const WideRow rows[3], uint32_t lane)
 }
 
 /* The classes of CPUs that programs are compiled for, narrow ones first. */
-enum { WIDE_CLASSES = 3, WIDE_PORTS_MAX = 48 };
+enum { WIDE_CLASSES = 3 };
 extern const char *const wide_classes[WIDE_CLASSES];
 
 typedef struct WideProgram {
     SslKernelFn kernels[WIDE_CLASSES];
-    /* For each parameter and each output: the offset of its first row in the struct of rows, in bytes. The last output
-     * is the row of fault words. */
-    const uint32_t *in, *out;
-    uint32_t in_count, out_count;
 } WideProgram;
 
 /* Returns the widest class that this machine runs. */

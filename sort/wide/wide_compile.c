@@ -1,6 +1,7 @@
 /* wide_compile FILE.ssl FOLDER: compiles the shaders of a file for each class of CPUs, when SORT is built. It writes objects into
  * the FOLDER, and NAME_rows.h and NAME_rows.c there, whose form is described in wide.h. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "sort/wide/wide.h"
@@ -9,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SOURCE_BYTES_MAX = 1 << 20, MEMBERS_MAX = 2 * WIDE_PORTS_MAX };
+enum { SOURCE_BYTES_MAX = 1 << 20, VALUES_MAX = 48, MEMBERS_MAX = 2 * VALUES_MAX };
 
 /* A member of the struct of rows. */
 typedef struct Member {
     char name[64];
-    uint32_t scalars;
+    uint32_t scalars, row;
     bool is_int;
 } Member;
 
@@ -57,7 +58,9 @@ static void print_symbol(StrBuf *out, const char *shader, const char *cpu)
 static Status add_member(Generator *g, const char *name, SslType type, const SslShape *shape,
                          Error *err)
 {
+    const Member *last = g->member_count ? &g->members[g->member_count - 1] : NULL;
     Member member = {.scalars = ssl_value_scalars(type, shape),
+                     .row = last ? last->row + last->scalars : 1, /* faults are the first */
                      .is_int = type == SSL_INT || type == SSL_BOOL};
     (void)snprintf(member.name, sizeof member.name, "%s", name);
     if (shape || strlen(name) >= sizeof member.name)
@@ -76,9 +79,9 @@ static Status add_member(Generator *g, const char *name, SslType type, const Ssl
 
 static Status add_members(Generator *g, const SslUnitInfo *info, Error *err)
 {
-    if (info->param_count > WIDE_PORTS_MAX || info->output_count >= WIDE_PORTS_MAX)
+    if (info->param_count > VALUES_MAX || info->output_count >= VALUES_MAX)
         return error_set(err, STATUS_LIMIT, "%s passes more than %d values", info->name,
-                         WIDE_PORTS_MAX);
+                         VALUES_MAX);
     for (uint32_t i = 0; i < info->param_count; ++i)
         TRY(add_member(g, info->params[i].name, info->params[i].type, info->params[i].shape, err));
     for (uint32_t i = 0; i < info->output_count; ++i)
@@ -89,17 +92,18 @@ static Status add_members(Generator *g, const SslUnitInfo *info, Error *err)
 
 static void print_rows(Generator *g)
 {
-    strbuf_printf(&g->header,
-                  "/* Made of %s.ssl by sort/wide/wide_compile.c. */\n"
-                  "#ifndef SORT_WIDE_MADE_%s\n#define SORT_WIDE_MADE_%s\n\n"
-                  "#include \"sort/wide/wide.h\"\n\ntypedef struct {\n    alignas(64)\n",
-                  g->name, g->name, g->name);
+    strbuf_printf(
+        &g->header,
+        "/* Made of %s.ssl by sort/wide/wide_compile.c. */\n"
+        "#ifndef SORT_WIDE_MADE_%s\n#define SORT_WIDE_MADE_%s\n\n"
+        "#include \"sort/wide/wide.h\"\n\ntypedef struct {\n    alignas(64) WideInts faults;\n",
+        g->name, g->name, g->name);
     for (uint32_t i = 0; i < g->member_count; ++i) {
         const Member *m = &g->members[i];
         strbuf_printf(&g->header, "    %s %s", m->is_int ? "WideInts" : "WideRow", m->name);
         strbuf_printf(&g->header, m->scalars > 1 ? "[%u];\n" : ";\n", m->scalars);
     }
-    strbuf_printf(&g->header, "    WideInts faults;\n} %s;\n\n%s\n#endif\n", strbuf_text(&g->rows),
+    strbuf_printf(&g->header, "} %s;\n\n%s\n#endif\n", strbuf_text(&g->rows),
                   strbuf_text(&g->prototypes));
 }
 
@@ -118,23 +122,22 @@ static void print_program(Generator *g, const SslUnitInfo *info)
                   "static inline void %s_run(%s *rows, uint16_t live)\n{\n"
                   "    wide_run(&%s_program, rows, live);\n}\n\n",
                   shader, shader, rows, shader);
-    strbuf_printf(&g->code, "static const uint32_t %s_in[] = {\n", shader);
-    for (uint32_t i = 0; i < info->param_count; ++i)
-        strbuf_printf(&g->code, "    offsetof(%s, %s),\n", rows, info->params[i].name);
-    strbuf_printf(&g->code, "};\nstatic const uint32_t %s_out[] = {\n", shader);
-    for (uint32_t i = 0; i < info->output_count; ++i)
-        strbuf_printf(&g->code, "    offsetof(%s, %s),\n", rows, info->outputs[i].name);
-    strbuf_printf(&g->code, "    offsetof(%s, faults)};\nconst WideProgram %s_program = {{", rows,
-                  shader);
+    strbuf_printf(&g->code, "const WideProgram %s_program = {{", shader);
     for (uint32_t c = 0; c < WIDE_CLASSES; ++c) {
         print_symbol(&g->code, shader, wide_classes[c]);
-        strbuf_append_c(&g->code, c + 1 < WIDE_CLASSES ? ", " : "}, ");
+        strbuf_append_c(&g->code, c + 1 < WIDE_CLASSES ? ", " : "}};\n\n");
     }
-    strbuf_printf(&g->code, "%s_in, %s_out, %u, %u};\n\n", shader, shader, info->param_count,
-                  info->output_count + 1);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
+
+static SslRowPlace place_of(const Generator *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->member_count; ++i)
+        if (strcmp(g->members[i].name, name) == 0)
+            return (SslRowPlace){0, (uint16_t)g->members[i].row};
+    UNREACHABLE();
+}
 
 static Status write_object(Generator *g, const SslUnit *unit, const char *shader, uint32_t class,
                            Error *err)
@@ -142,9 +145,16 @@ static Status write_object(Generator *g, const SslUnit *unit, const char *shader
     StrBuf symbol = {0}, path = {0}, object = {0};
     print_symbol(&symbol, shader, wide_classes[class]);
     strbuf_printf(&path, "%s/%s.o", g->folder, strbuf_text(&symbol));
+    SslRowPlace params[VALUES_MAX], outputs[VALUES_MAX] = {{0}};
+    const SslUnitInfo *info = ssl_unit_info(unit);
+    for (uint32_t i = 0; i < info->param_count; ++i)
+        params[i] = place_of(g, info->params[i].name);
+    for (uint32_t i = 0; i < info->output_count; ++i)
+        outputs[i] = place_of(g, info->outputs[i].name);
+    outputs[info->output_count] = (SslRowPlace){0, 0};
     SslBuildDesc how = {.size_bytes = sizeof how,
                         .without_derivatives = true,
-                        .has_rows = true,
+                        .rows = &(SslRows){params, outputs},
                         .symbol = strbuf_text(&symbol)};
     Status status = ssl_unit_dump(unit, &how, SSL_DUMP_OBJECT, g->diags, &object, err);
     if (status == STATUS_OK)

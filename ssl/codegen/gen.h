@@ -107,8 +107,8 @@ LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_b
 LLVMValueRef gen_global(Gen *g, const IrInst *inst);
 LLVMValueRef gen_attribute(Gen *g, const IrInst *inst);
 LLVMValueRef gen_param(Gen *g, const IrInst *inst);
-/* Returns the address of row `index` in a list of pointers, the field of the batch at `list_offset`. */
-LLVMValueRef gen_row(Gen *g, size_t list_offset, uint32_t index);
+/* Returns the address of a row of a program with rows. */
+LLVMValueRef gen_row(Gen *g, SslRowPlace place);
 
 /* --- gen_module.c --- */
 /* Starts the body of `function`, whose first parameter is the batch, and moves both builders to its entry block. */

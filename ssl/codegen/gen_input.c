@@ -105,20 +105,23 @@ LLVMValueRef gen_attribute(Gen *g, const IrInst *inst)
     return load_lanes(g, inst, attributes_of_block(g), offset);
 }
 
-LLVMValueRef gen_row(Gen *g, size_t list_offset, uint32_t index)
+LLVMValueRef gen_row(Gen *g, SslRowPlace place)
 {
-    LLVMValueRef list = gen_batch_pointer(g, list_offset);
-    LLVMValueRef at = LLVMConstInt(g->t_i64, index * sizeof(void *), false);
-    return gen_load_at(g->entry_builder, g, g->t_ptr, gen_address(g->entry_builder, g, list, at),
-                       _Alignof(void *));
+    LLVMBuilderRef builder = g->entry_builder;
+    LLVMValueRef list = LLVMConstInt(g->t_i64, place.list * sizeof(void *), false);
+    LLVMValueRef row = LLVMConstInt(g->t_i64, (uint64_t)place.row * KERNEL_LANE_ROW_BYTES, false);
+    LLVMValueRef lists = once(g, &g->params, offsetof(SslBatch, params));
+    LLVMValueRef first =
+        gen_load_at(builder, g, g->t_ptr, gen_address(builder, g, lists, list), _Alignof(void *));
+    return gen_address(builder, g, first, row);
 }
 
 LLVMValueRef gen_param(Gen *g, const IrInst *inst)
 {
     uint32_t index = ir_param_index(inst->imm);
     CHECK(index < g->module->info.param_count);
-    if (g->layout->has_rows)
-        return load_lanes(g, inst, gen_row(g, offsetof(SslBatch, params), index),
+    if (g->layout->rows)
+        return load_lanes(g, inst, gen_row(g, g->layout->rows->params[index]),
                           ir_param_component(inst->imm) * KERNEL_LANE_ROW_BYTES);
     uint32_t offset = g->layout->param_offset[index] + 4 * ir_param_component(inst->imm);
     IrKind kind = ir_kind(ir_type(g->func, inst->result_first));

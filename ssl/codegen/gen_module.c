@@ -79,8 +79,8 @@ static void store_value(Gen *g, IrValue v, LLVMValueRef base, uint32_t offset_by
 /* Returns the address of the rows of output `index`, whose number is that of the outputs for the fault words. */
 static LLVMValueRef output_rows(Gen *g, uint32_t index)
 {
-    if (g->layout->has_rows)
-        return gen_row(g, offsetof(SslBatch, result), index);
+    if (g->layout->rows)
+        return gen_row(g, g->layout->rows->outputs[index]);
     bool is_fault = index == g->module->outputs.count;
     return gen_offset(g, g->result,
                       is_fault ? g->layout->fault_offset : g->layout->output_offset[index]);

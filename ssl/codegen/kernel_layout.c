@@ -39,9 +39,9 @@ static void place_attributes(const IrModule *m, Arena *arena, KernelLayout *layo
     layout->attributes_stride_bytes = end;
 }
 
-Status kernel_rows_check(const IrModule *m, bool has_rows, Error *err)
+Status kernel_rows_check(const IrModule *m, const SslRows *rows, Error *err)
 {
-    for (uint32_t i = 0; has_rows && i < m->outputs.count; ++i)
+    for (uint32_t i = 0; rows && i < m->outputs.count; ++i)
         if (m->outputs.data[i].type == SSL_CLOSURE)
             return error_set(err, STATUS_INVALID,
                              "output '%s' of '%s' is a closure, which has no rows",
@@ -49,9 +49,10 @@ Status kernel_rows_check(const IrModule *m, bool has_rows, Error *err)
     return STATUS_OK;
 }
 
-void kernel_layout_compute(const IrModule *m, bool has_rows, Arena *arena, KernelLayout *out_layout)
+void kernel_layout_compute(const IrModule *m, const SslRows *rows, Arena *arena,
+                           KernelLayout *out_layout)
 {
-    *out_layout = (KernelLayout){.has_rows = has_rows};
+    *out_layout = (KernelLayout){.rows = rows};
     ssl_globals_layout(m->globals, m->global_count, &out_layout->globals);
 
     uint32_t *param_offset = ARENA_ARRAY(arena, uint32_t, m->info.param_count);

@@ -7,7 +7,7 @@
  *                 existence [16] if read
  *   parameters:   4 bytes a scalar, in order; strings and textures take none
  *
- * A kernel with rows (SslBatch.params) has pointers to its parameters and outputs instead of offsets. */
+ * A kernel with rows (SslBuildDesc.rows) has places in lists for its parameters and outputs instead of offsets. */
 #ifndef SSL_KERNEL_LAYOUT_H
 #define SSL_KERNEL_LAYOUT_H
 
@@ -22,14 +22,14 @@ typedef struct KernelLayout {
     const SslLobeSlot *lobes;           /* [slots.count]; arena */
     const SslAttributeSlot *attributes; /* [info.attribute_count]; arena */
     uint32_t params_bytes, fault_offset, result_stride_bytes, attributes_stride_bytes;
-    bool has_rows;
+    const SslRows *rows; /* borrowed; NULL: offsets hold */
 } KernelLayout;
 
 /* Computes the layout of `m`, which has gone through ir_pipeline. Arrays are allocated in `arena`. */
-void kernel_layout_compute(const IrModule *m, bool has_rows, Arena *arena,
+void kernel_layout_compute(const IrModule *m, const SslRows *rows, Arena *arena,
                            KernelLayout *out_layout);
 /* STATUS_INVALID: the module is to have rows, and makes closures. */
-Status kernel_rows_check(const IrModule *m, bool has_rows, Error *err) SORT_MUST_CHECK;
+Status kernel_rows_check(const IrModule *m, const SslRows *rows, Error *err) SORT_MUST_CHECK;
 /* Returns the number of scalars that the arguments of a closure row take in a lobe. */
 uint32_t kernel_layout_closure_scalars(const SslClosureRow *row);
 

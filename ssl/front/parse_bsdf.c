@@ -12,12 +12,13 @@
  *   }
  *
  * They are made into declarations that the rest of the compiler knows already: shaders that a host runs with rows
- * (SslBuildDesc.has_rows), and functions that these call. Text that is the same for all of them is written as text of
+ * (SslBuildDesc.rows), and functions that these call. Text that is the same for all of them is written as text of
  * the language, lexed and parsed here, so the code below mostly prints.
  *
- *   shader Name.prepare    _wo, _Ng, outside, options, blur, arguments > _frame, _albedo*, the state that lobes mention
- *   shader Name.eval.K     _wi, _Ng, _unbent, _frame, state > _f_cos, _pdf
- *   shader Name.sample.K   _u, _Ng, _wo, _frame, state > _wi, _eta; of a delta also _weight, _probability
+ *   shader Name.prepare  _wo, _Ng, outside, options, blur, _weight, arguments
+ *                        > _frame, _albedo*, _select*, the state that lobes mention
+ *   shader Name.eval     _wi, _Ng, _unbent, _frame, _weight, _select*, _f_sum, _pdf_sum, state > _f_cos, _pdf
+ *   shader Name.sample   _u, _chosen, _Ng, _wo, _frame, state > _wi, _eta; with a delta also _weight, _probability
  *
  * A state variable x is `_s_x` in these interfaces, and `_sK_x` if lobe K declares it. Whoever runs the shaders passes each
  * row on by its name. */
@@ -375,35 +376,49 @@ static FuncDecl *declare_shader(Bsdf *b, const char *name, const char *text, Spa
     return f;
 }
 
-/* The state that eval or sample of a lobe reads: as parameters of its function, as rows of its shader, and as
- * arguments of the call between them. */
+/* The state that eval or sample of a lobe reads: as parameters of its function, and as arguments of its calls. */
 typedef struct Passing {
-    const char *params, *rows, *args;
+    const char *params, *args;
 } Passing;
 
 static Passing pass_state(const Bsdf *b, const Lobe *lobe, bool in_sample, bool in_prepare)
 {
     Arena *arena = b->p->arena;
-    Passing s = {"", "", ""};
+    Passing s = {"", ""};
     for (uint32_t i = 0; i < b->vars.count; ++i) {
         const StateVar *var = &b->vars.data[i];
         if (!is_wanted(b, var, lobe, in_sample))
             continue;
-        const char *row = row_name(b, var);
         s.params =
             arena_printf(arena, "%s, const %s %s%s", s.params, var->type, var->name, var->sizes);
-        s.rows = arena_printf(arena, "%s, %s %s%s", s.rows, var->type, row, var->sizes);
-        s.args = arena_printf(arena, "%s, %s", s.args, in_prepare ? var->name : row);
+        s.args = arena_printf(arena, "%s, %s", s.args, in_prepare ? var->name : row_name(b, var));
     }
     return s;
 }
 
-static void write_eval(Bsdf *b, uint32_t k)
+/* Returns the state that eval or sample of any lobe reads, as parameters of a shader. */
+static const char *state_rows(const Bsdf *b, bool in_sample)
+{
+    const char *rows = "";
+    for (uint32_t i = 0; i < b->vars.count; ++i) {
+        const StateVar *var = &b->vars.data[i];
+        bool is_read = false;
+        for (uint32_t k = 0; k < b->lobes.count; ++k)
+            is_read = is_read || is_wanted(b, var, &b->lobes.data[k], in_sample);
+        if (is_read)
+            rows = arena_printf(b->p->arena, "%s, %s %s%s", rows, var->type, row_name(b, var),
+                                var->sizes);
+    }
+    return rows;
+}
+
+/* Declares eval of a lobe as a function. Returns the statements that add the lobe to _f_cos and _pdf. */
+static const char *write_eval_of(Bsdf *b, uint32_t k)
 {
     const Lobe *lobe = &b->lobes.data[k];
     Arena *arena = b->p->arena;
-    ASSERT(lobe->eval && !(lobe->flags & SSL_LOBE_DELTA));
     Passing state = pass_state(b, lobe, false, false);
+    ASSERT(lobe->eval && !(lobe->flags & SSL_LOBE_DELTA));
     FuncDecl *f = declare(
         b,
         arena_printf(arena,
@@ -413,32 +428,48 @@ static void write_eval(Bsdf *b, uint32_t k)
     if (f)
         f->body = lobe->eval;
     const char *density =
-        lobe->sample ? "" : arena_printf(arena, "_pdf = bsdf_default_pdf(wi, %u);", lobe->flags);
-    declare_shader(
-        b, arena_printf(arena, "%s.eval.%u", b->name, k),
-        arena_printf(
-            arena,
-            "shader _eval(vector _wi, normal _Ng, vector _unbent, BsdfFrame _frame, int options"
-            "%s, out color _f_cos, out float _pdf) {"
-            "const vector wi = bsdf_to_local(_frame, _wi);"
-            "if (bsdf_reaches(_wi, _Ng, wi, %u)) {"
-            "_eval_%u(wi, options%s, _f_cos, _pdf);%s"
-            "%s}}",
-            state.rows, lobe->flags, k, state.args, density,
-            lobe->flags & SSL_LOBE_DIFFUSE
-                ? "_f_cos *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng);"
-                : ""),
-        lobe->span);
+        lobe->sample ? "" : arena_printf(arena, "_p = bsdf_default_pdf(wi, %u);", lobe->flags);
+    return arena_printf(
+        arena,
+        "if (_select_%u > 0 && bsdf_reaches(_wi, _Ng, wi, %u)) { color _f; float _p;"
+        "_eval_%u(wi, options%s, _f, _p);%s%s_f_cos += _weight * _f; _pdf += _select_%u * _p; }",
+        k, lobe->flags, k, state.args,
+        lobe->flags & SSL_LOBE_DIFFUSE ? "_f *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng);" : "",
+        density, k);
 }
 
-static void write_sample(Bsdf *b, uint32_t k)
+static void write_eval(Bsdf *b)
+{
+    Arena *arena = b->p->arena;
+    const char *lobes = "", *selects = "";
+    for (uint32_t k = 0; k < b->lobes.count; ++k) {
+        if (!b->lobes.data[k].eval)
+            continue;
+        lobes = arena_printf(arena, "%s%s", lobes, write_eval_of(b, k));
+        selects = arena_printf(arena, "%s, float _select_%u", selects, k);
+    }
+    if (!lobes[0])
+        return;
+    declare_shader(
+        b, arena_printf(arena, "%s.eval", b->name),
+        arena_printf(
+            arena,
+            "shader _eval(vector _wi, normal _Ng, vector _unbent, BsdfFrame _frame, int options,"
+            "color _weight, color _f_sum, float _pdf_sum%s%s, out color _f_cos, out float _pdf) {"
+            "const vector wi = bsdf_to_local(_frame, _wi); _f_cos = _f_sum; _pdf = _pdf_sum;%s}",
+            selects, state_rows(b, false), lobes),
+        b->span);
+}
+
+/* Declares sample of a lobe as a function. Returns the statements that draw by the lobe. */
+static const char *write_sample_of(Bsdf *b, uint32_t k)
 {
     const Lobe *lobe = &b->lobes.data[k];
     Arena *arena = b->p->arena;
-    Passing state = pass_state(b, lobe, true, false);
     bool is_delta = lobe->flags & SSL_LOBE_DELTA;
-    const char *function;
+    const char *draw = arena_printf(arena, "wi = bsdf_default_sample(_u, %u);", lobe->flags);
     if (lobe->sample) {
+        Passing state = pass_state(b, lobe, true, false);
         FuncDecl *f = declare(
             b,
             arena_printf(arena,
@@ -449,21 +480,33 @@ static void write_sample(Bsdf *b, uint32_t k)
             member_name(b, "sample", k), lobe->span);
         if (f)
             f->body = lobe->sample;
-        function = arena_printf(arena, "_sample_%u(_u, options%s, wi, _eta%s);", k, state.args,
-                                is_delta ? ", _weight, _probability" : "");
-    } else {
-        function = arena_printf(arena, "wi = bsdf_default_sample(_u, %u);", lobe->flags);
+        draw = arena_printf(arena, "_sample_%u(_u, options%s, wi, _eta%s);", k, state.args,
+                            is_delta ? ", _weight, _probability" : "");
+    }
+    return arena_printf(
+        arena, "if (_chosen == %u) { vector wi;%s _wi = bsdf_drawn(_frame, wi, _wo, _Ng, %u); }", k,
+        draw, lobe->flags);
+}
+
+static void write_sample(Bsdf *b)
+{
+    Arena *arena = b->p->arena;
+    const char *lobes = "";
+    bool has_delta = false;
+    for (uint32_t k = 0; k < b->lobes.count; ++k) {
+        lobes = arena_printf(arena, "%s%s", lobes, write_sample_of(b, k));
+        has_delta = has_delta || (b->lobes.data[k].flags & SSL_LOBE_DELTA);
     }
     declare_shader(
-        b, arena_printf(arena, "%s.sample.%u", b->name, k),
+        b, arena_printf(arena, "%s.sample", b->name),
         arena_printf(arena,
-                     "shader _sample(float3 _u, normal _Ng, vector _wo, BsdfFrame _frame, "
-                     "int options%s, out vector _wi, out float _eta%s) {"
-                     "vector wi; _eta = 1;%s%s"
-                     "_wi = bsdf_drawn(_frame, wi, _wo, _Ng, %u);}",
-                     state.rows, is_delta ? ", out color _weight, out float _probability" : "",
-                     is_delta ? "_probability = 1;" : "", function, lobe->flags),
-        lobe->span);
+                     "shader _sample(float3 _u, int _chosen, normal _Ng, vector _wo,"
+                     "BsdfFrame _frame, int options%s, out vector _wi, out float _eta%s) {"
+                     "_eta = 1;%s%s}",
+                     state_rows(b, true),
+                     has_delta ? ", out color _weight, out float _probability" : "",
+                     has_delta ? "_probability = 1;" : "", lobes),
+        b->span);
 }
 
 VarDecl *bsdf_argument(const Bsdf *b, const char *name)
@@ -506,7 +549,7 @@ static const char *state_outputs(const Bsdf *b)
     }
     for (uint32_t k = 0; k < b->lobes.count; ++k) {
         uint32_t flags = b->lobes.data[k].flags;
-        outs = arena_printf(arena, "%s, out color _albedo_%u", outs, k);
+        outs = arena_printf(arena, "%s, out color _albedo_%u, out float _select_%u", outs, k, k);
         if ((flags & SSL_LOBE_REFLECTION) && (flags & SSL_LOBE_TRANSMISSION))
             outs = arena_printf(arena, "%s, out color _reflected_%u", outs, k);
         if (flags & SSL_LOBE_SUBSURFACE)
@@ -564,8 +607,8 @@ static void lobe_texts(const Bsdf *b, uint32_t k, const char **out_before, const
                                is_two_sided ? "color reflected = color(0);" : "",
                                lobe->flags & SSL_LOBE_SUBSURFACE ? "BsdfMedium medium;" : "");
     *out_after = arena_printf(
-        arena, "%s_albedo_%u = albedo;%s%s%s", albedo, k,
-        is_two_sided ? arena_printf(arena, "_reflected_%u = reflected;", k) : "",
+        arena, "%s_albedo_%u = albedo; _select_%u = bsdf_select(_weight, albedo);%s%s%s", albedo, k,
+        k, is_two_sided ? arena_printf(arena, "_reflected_%u = reflected;", k) : "",
         lobe->flags & SSL_LOBE_SUBSURFACE ? arena_printf(arena, "_medium_%u = medium;", k) : "",
         state_copies(b, (int)k));
 }
@@ -609,7 +652,7 @@ static void write_prepare(Bsdf *b, bool is_layer)
         arena_printf(
             arena,
             "shader _prepare(vector _wo, normal _Ng, bool outside, int options, float blur, "
-            "out BsdfFrame _frame%s%s) {"
+            "color _weight, out BsdfFrame _frame%s%s) {"
             "_frame = %s;%s%s;%s%s%s}",
             state_outputs(b), is_layer ? ", out color _base_factor" : "", frame_text(b),
             bsdf_mentions(b, b->tokens, "wo") ? "const vector wo = bsdf_to_local(_frame, _wo);"
@@ -769,10 +812,7 @@ void parse_bsdf(Parser *p)
         return;
     BsdfDecl *decl = make_decl(&b);
     array_push(p->arena, &p->ast->bsdfs, decl);
-    for (uint32_t k = 0; k < b.lobes.count; ++k) {
-        if (b.lobes.data[k].eval)
-            write_eval(&b, k);
-        write_sample(&b, k);
-    }
+    write_eval(&b);
+    write_sample(&b);
     write_prepare(&b, decl->is_layer);
 }

@@ -101,7 +101,11 @@ static void hash_layout(HashState *s, const IrModule *m, const KernelLayout *lay
     hash128_update(s, layout->output_offset, m->outputs.count * sizeof *layout->output_offset);
     hash128_update(s, layout->lobes, m->slots.count * sizeof *layout->lobes);
     hash128_update_u64(s, layout->params_bytes);
-    hash128_update_u64(s, layout->has_rows);
+    hash128_update_u64(s, layout->rows != NULL);
+    if (layout->rows) {
+        hash128_update(s, layout->rows->params, m->info.param_count * sizeof(SslRowPlace));
+        hash128_update(s, layout->rows->outputs, (m->outputs.count + 1) * sizeof(SslRowPlace));
+    }
     hash128_update_u64(s, layout->fault_offset);
     hash128_update_u64(s, layout->result_stride_bytes);
 }

@@ -131,7 +131,7 @@ static float random_float(uint64_t *state)
 void ir_batch_init(IrBatch *b, const IrKernel *k, uint64_t seed)
 {
     *b = (IrBatch){.live = {0xffff, 0x0000, 0xa5c3}, .textures = {70, 71}};
-    kernel_layout_compute(k->module, false, k->arena, &b->layout);
+    kernel_layout_compute(k->module, NULL, k->arena, &b->layout);
     b->globals = mem_alloc_aligned(IR_KERNEL_BLOCKS * b->layout.globals.stride_bytes, 64);
     b->result_bytes = IR_KERNEL_BLOCKS * b->layout.result_stride_bytes;
     b->result = mem_alloc_aligned(b->result_bytes, 64);
@@ -274,7 +274,7 @@ void ir_kernel_check_seeds(Jit *jit, const IrKernel *k, uint64_t seed_count)
 {
     KernelLayout layout;
     JitKernel *held[WAYS]; /* so that it is compiled once, not for every seed */
-    kernel_layout_compute(k->module, false, k->arena, &layout);
+    kernel_layout_compute(k->module, NULL, k->arena, &layout);
     for (uint32_t i = 0; i < WAYS; ++i) {
         Error err = {0};
         SslBuildTimes times = {0};

@@ -10,7 +10,7 @@ static const struct {
 #include "tests/ssl/bsdf_messages.inc"
 };
 
-static const char *const shaders[] = {"A.prepare", "A.eval.0", "A.sample.0"};
+static const char *const shaders[] = {"A.prepare", "A.eval", "A.sample"};
 static const char *const made_up[] = {"_wo",      "_Ng",   "_frame",  "_s_",    "_s0_",
                                       "_eval",    "_pdf",  "_sample", "_eta",   "_albedo",
                                       ".prepare", ".eval", ".sample", "_f_cos", "_wi",

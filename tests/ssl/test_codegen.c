@@ -390,7 +390,7 @@ static uint32_t count_in_llvm(Jit *jit, const IrKernel *k, const char *word)
     KernelLayout layout;
     Error err = {0};
     StrBuf text = {0};
-    kernel_layout_compute(k->module, false, k->arena, &layout);
+    kernel_layout_compute(k->module, NULL, k->arena, &layout);
     if (jit_dump(jit, k->module, &layout, (JitOptions){.lanes = 1}, SSL_DUMP_LLVM, &text, &err) !=
         STATUS_OK)
         fail_msg("%s", err.text);
@@ -548,7 +548,7 @@ static void test_too_much_stack_is_refused(void **state)
     Error err = {0};
     SslBuildTimes times = {0};
     JitKernel *kernel;
-    kernel_layout_compute(k.module, false, k.arena, &layout);
+    kernel_layout_compute(k.module, NULL, k.arena, &layout);
     assert_int_equal(
         jit_acquire(jit_of(state), k.module, &layout, (JitOptions){0}, &kernel, &times, &err),
         STATUS_LIMIT);

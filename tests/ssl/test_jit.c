@@ -78,7 +78,7 @@ static void test_equal_ir_shares_one_kernel(void **state)
     build_scale(&b, 2.0f);
     build_scale(&c, 3.0f);
     KernelLayout layout;
-    kernel_layout_compute(a.module, false, a.arena, &layout);
+    kernel_layout_compute(a.module, NULL, a.arena, &layout);
     SslBuildTimes times;
     JitKernel *first = acquire(jit, &a, &layout, &times);
     assert_false(times.from_cache);
@@ -181,7 +181,7 @@ static void test_one_kernel_wanted_by_all_is_compiled_once(void **state)
     for (uint32_t i = 0; i < THREADS; ++i)
         build_scale(&kernels[i], 5.0f);
     KernelLayout layout;
-    kernel_layout_compute(kernels[0].module, false, kernels[0].arena, &layout);
+    kernel_layout_compute(kernels[0].module, NULL, kernels[0].arena, &layout);
     Flight flight = {.jit = create_jit(NULL), .kernels = kernels, .layout = &layout};
     parallel_for(THREADS, THREADS, fly, &flight);
     for (uint32_t i = 0; i < THREADS; ++i) {
@@ -296,7 +296,7 @@ static void test_damaged_objects_are_replaced(void **state)
     make_folder(other_folder);
     Jit *jit = create_jit(other_folder);
     KernelLayout layout;
-    kernel_layout_compute(other.module, false, other.arena, &layout);
+    kernel_layout_compute(other.module, NULL, other.arena, &layout);
     SslBuildTimes times;
     jit_release(jit, acquire(jit, &other, &layout, &times));
     jit_destroy(jit);
@@ -443,7 +443,7 @@ static void test_no_page_is_writable_and_executable(void **state)
     IrKernel k;
     build_scale(&k, 2.0f);
     KernelLayout layout;
-    kernel_layout_compute(k.module, false, k.arena, &layout);
+    kernel_layout_compute(k.module, NULL, k.arena, &layout);
     SslBuildTimes times;
     JitKernel *kernel = acquire(jit, &k, &layout, &times);
     uintptr_t entry = (uintptr_t)jit_kernel_entry(kernel);
@@ -485,7 +485,7 @@ static void test_cpu_names(void **state)
     ir_kernel_check(jit, &k, 3);
     KernelLayout layout;
     StrBuf text = {0};
-    kernel_layout_compute(k.module, false, k.arena, &layout);
+    kernel_layout_compute(k.module, NULL, k.arena, &layout);
     assert_int_equal(jit_dump(jit, k.module, &layout, (JitOptions){0}, SSL_DUMP_ASM, &text, &err),
                      STATUS_OK);
     assert_non_null(strstr(strbuf_text(&text), "rt_sin"));
@@ -504,7 +504,7 @@ static void test_dumps(void **state)
     build_scale(&k, 2.0f);
     KernelLayout layout;
     Error err = {0};
-    kernel_layout_compute(k.module, false, k.arena, &layout);
+    kernel_layout_compute(k.module, NULL, k.arena, &layout);
     StrBuf plain = {0}, optimised = {0};
     assert_int_equal(
         jit_dump(jit, k.module, &layout, (JitOptions){.lanes = 1}, SSL_DUMP_LLVM, &plain, &err),

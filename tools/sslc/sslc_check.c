@@ -80,12 +80,13 @@ static Status add_bsdf_shaders(SslcFile *file, const SslSource *source, BsdfList
     TRY(ssl_source_bsdfs(file->ctx, source, file->diags, out->items, SSLC_BSDFS_MAX, &out->count));
     for (uint32_t i = 0; i < out->count; ++i) {
         const SslBsdfInfo *bsdf = &out->items[i];
+        bool has_eval = false;
+        for (uint32_t k = 0; k < bsdf->lobe_count; ++k)
+            has_eval = has_eval || !(bsdf->lobe_flags[k] & SSL_LOBE_DELTA);
         strbuf_printf(names, "%s.prepare\n", bsdf->name);
-        for (uint32_t k = 0; k < bsdf->lobe_count; ++k) {
-            if (!(bsdf->lobe_flags[k] & SSL_LOBE_DELTA))
-                strbuf_printf(names, "%s.eval.%u\n", bsdf->name, k);
-            strbuf_printf(names, "%s.sample.%u\n", bsdf->name, k);
-        }
+        if (has_eval)
+            strbuf_printf(names, "%s.eval\n", bsdf->name);
+        strbuf_printf(names, "%s.sample\n", bsdf->name);
     }
     return STATUS_OK;
 }

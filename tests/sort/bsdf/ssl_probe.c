@@ -53,19 +53,17 @@ SslProbe *ssl_probe_create(const char *args, const char *value)
 float3 ssl_probe_at(const SslProbe *probe, const float *args)
 {
     const BsdfDef *def = bsdf_build_def(probe->build);
-    _Alignas(64) float direction[3][SSL_BLOCK] = {{0}, {0}, {1.0f}}, none[SSL_BLOCK] = {0};
-    _Alignas(64) float arg_rows[ARGS_MAX][SSL_BLOCK], state[STATE_MAX][SSL_BLOCK];
+    BsdfView view = {.wo = {{0}, {0}, {1.0f}}, .Ng = {{0}, {0}, {1.0f}}};
+    _Alignas(64) BsdfRow arg_rows[ARGS_MAX], state[STATE_MAX], share[BSDF_SHARE_SELECT + 1] = {{0}},
+                                                                                         fault;
     for (uint32_t r = 0; r < def->arg_rows; ++r)
         arg_rows[r][0] = args[r];
-    BsdfRows rows = {{[BSDF_PORT_WO] = direction[0],
-                      [BSDF_PORT_NG] = direction[0],
-                      [BSDF_PORT_OUTSIDE] = none,
-                      [BSDF_PORT_OPTIONS] = none,
-                      [BSDF_PORT_BLUR] = none,
-                      [BSDF_PORT_ARG] = arg_rows[0],
-                      [BSDF_PORT_STATE] = state[0],
-                      [BSDF_PORT_FAULT] = none}};
-    bsdf_program_run(&def->prepare, &rows, 1);
+    BsdfRows rows = {{[BSDF_LIST_VIEW] = &view,
+                      [BSDF_LIST_ARGS] = arg_rows,
+                      [BSDF_LIST_SHARE] = share,
+                      [BSDF_LIST_STATE] = state,
+                      [BSDF_LIST_FAULT] = fault}};
+    bsdf_program_run(def, BSDF_PREPARE, &rows, 1);
     uint16_t row = def->lobes[0].albedo;
     return f3(state[row][0], state[row + 1][0], state[row + 2][0]);
 }

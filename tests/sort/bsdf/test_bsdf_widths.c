@@ -6,6 +6,7 @@
 #include "sort/bsdf/closure_sources.h"
 #include "sort/sampling/warp.h"
 #include "sort/shade/ssl_tables.h"
+#include "sort/wide/wide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,16 +68,24 @@ static void random_input(uint64_t *state, Input *in)
     }
 }
 
+/* A way to run a closure: as it was compiled here for so many lanes, or as it was for a class of CPUs. */
+typedef struct Way {
+    const BsdfDef *def;
+    const BsdfBlockCode *code;
+    const char *name;
+} Way;
+
 /* Runs the points of `live`; what others would return is left zero. */
-static void run(BsdfBlock *block, const BsdfDef *def, const Input *in, uint16_t live, Result *out)
+static void run(BsdfBlock *block, const Way *way, const Input *in, uint16_t live, Result *out)
 {
     _Alignas(64) BsdfRow wi[3], u[3];
     memset(out, 0, sizeof *out);
     memcpy(wi, in->wi, sizeof wi);
     memcpy(u, in->u, sizeof u);
     block->view = in->view;
+    block->code = way->code;
     bsdf_block_begin(block);
-    assert_non_null(bsdf_block_add(block, def, in->args[0], in->weight[0], live));
+    assert_non_null(bsdf_block_add(block, way->def, in->args[0], in->weight[0], live));
     bsdf_block_eval(block, wi, live, out->f_cos, out->pdf);
     out->live = bsdf_block_sample(block, u, live, &out->drawn);
 }
@@ -109,11 +118,10 @@ static void compare(const char *name, const char *what, const Result *a, const R
             fail_msg("%s: %s has other bits than one point at a time, in lane %u", name, what, i);
 }
 
-/* The ways to run a closure: as it was compiled here for so many lanes, then as it was for each class of CPUs. */
 enum { WAYS_MAX = 8 };
 
 static uint32_t find_ways(SslContext *ctx, const SslSource *source, BsdfBuild *builds[],
-                          const BsdfDef *ways[WAYS_MAX], const char *names[WAYS_MAX])
+                          Way ways[WAYS_MAX])
 {
     static const char *const width_names[] = {"width 1", "width 8", "width 16"};
     Error err = {0};
@@ -124,15 +132,16 @@ static uint32_t find_ways(SslContext *ctx, const SslSource *source, BsdfBuild *b
     for (size_t k = 0; k < SORT_COUNT_OF(widths); ++k) {
         assert_int_equal(bsdf_build(ctx, source, &info, widths[k], diags, &builds[k], &err),
                          STATUS_OK);
-        names[way_count] = width_names[k];
-        ways[way_count++] = bsdf_build_def(builds[k]);
+        ways[way_count++] = (Way){bsdf_build_def(builds[k]), bsdf_block_codes[0], width_names[k]};
     }
-    for (const ClosurePrograms *c = closure_programs; c->cpu; ++c) {
-        if (!closure_programs_fit(c))
+    for (uint32_t c = 0; c < WIDE_CLASSES && closure_programs[c].cpu; ++c) {
+        const ClosurePrograms *class = &closure_programs[c];
+        assert_string_equal(class->cpu, wide_classes[c]);
+        if (!closure_programs_fit(class))
             continue;
-        names[way_count] = c->cpu;
-        ways[way_count] = c->defs[closure_find(info.name)];
-        assert_non_null(ways[way_count++]);
+        const BsdfDef *def = class->defs[closure_find(info.name)];
+        assert_non_null(def);
+        ways[way_count++] = (Way){def, bsdf_block_codes[c], class->cpu};
     }
     diag_list_destroy(diags);
     return way_count;
@@ -141,26 +150,26 @@ static uint32_t find_ways(SslContext *ctx, const SslSource *source, BsdfBuild *b
 static void compare_ways(SslContext *ctx, const SslSource *source)
 {
     BsdfBuild *builds[SORT_COUNT_OF(widths)];
-    const BsdfDef *ways[WAYS_MAX];
-    const char *names[WAYS_MAX];
+    Way ways[WAYS_MAX];
     uint64_t state = 1;
     static Input in;
     static Result expected, got;
-    uint32_t way_count = find_ways(ctx, source, builds, ways, names);
+    uint32_t way_count = find_ways(ctx, source, builds, ways);
     Arena *arena = arena_create(0, 0);
     assert_non_null(arena);
-    BsdfBlock *block = bsdf_block_create(arena, 1, ways[0]->lobe_count, ways[0]->state_rows);
+    BsdfBlock *block =
+        bsdf_block_create(arena, 1, ways[0].def->lobe_count, ways[0].def->state_rows);
     assert_non_null(block);
-    assert_true(ways[0]->arg_rows <= ARG_ROWS_MAX);
+    assert_true(ways[0].def->arg_rows <= ARG_ROWS_MAX);
     for (uint32_t n = 0; n < BLOCKS; ++n) {
         uint16_t some = (uint16_t)hash_mix64(n + 5);
         random_input(&state, &in);
-        run(block, ways[0], &in, 0xffff, &expected);
+        run(block, &ways[0], &in, 0xffff, &expected);
         for (uint32_t k = 0; k < way_count; ++k) {
-            run(block, ways[k], &in, 0xffff, &got);
-            compare(source->name, names[k], &expected, &got, 0xffff);
-            run(block, ways[k], &in, some, &got);
-            compare(source->name, names[k], &expected, &got, some);
+            run(block, &ways[k], &in, 0xffff, &got);
+            compare(source->name, ways[k].name, &expected, &got, 0xffff);
+            run(block, &ways[k], &in, some, &got);
+            compare(source->name, ways[k].name, &expected, &got, some);
         }
     }
     for (size_t k = 0; k < SORT_COUNT_OF(widths); ++k)

@@ -1,0 +1,2 @@
+#define BSDF_ROWS bsdf_rows
+#include "sort/bsdf/bsdf_rows.inl"

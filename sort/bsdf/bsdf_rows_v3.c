@@ -1,0 +1,2 @@
+#define BSDF_ROWS bsdf_rows_v3
+#include "sort/bsdf/bsdf_rows.inl"
