@@ -41,6 +41,11 @@ static inline bool bsdf_point_needs_side(BsdfPoint p)
 }
 /* Light from wi is transmitted, not reflected: it comes from the other side of the surface. */
 bool bsdf_point_is_transmitted(BsdfPoint p, float3 wi);
+/* Returns the sides, SSL_LOBE_REFLECTION and SSL_LOBE_TRANSMISSION, from which lobes that are no deltas bring light that
+ * falls with the cosine at the normal; 0 where a fibre brings it from all around. */
+uint32_t bsdf_point_sides(BsdfPoint p);
+/* Returns the normal turned to the side of the viewer. */
+float3 bsdf_point_facing(BsdfPoint p, float3 normal);
 /* The chance that sampling draws a transparent closure. */
 float bsdf_point_pass_chance(BsdfPoint p);
 /* The medium that a sample of a subsurface lobe enters. */

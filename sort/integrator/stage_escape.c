@@ -23,9 +23,10 @@ static void meet_sky(Wave *w, const SkyLight *sky, float3 direction, float2 map_
     if (is_specular && isinf(path->least_pdf))
         footprint = shade_environment_footprint(w->shade, direction, &path->diff, path->depth);
     else if (is_specular)
-        footprint = environment_cell(environment_uv(&w->shared->scene->environment, direction));
+        footprint = lights_environment_cell(
+            w->shared->lights, environment_uv(&w->shared->scene->environment, direction));
     else
-        footprint = environment_cell(map_uv);
+        footprint = lights_environment_cell(w->shared->lights, map_uv);
     wave_queue_sky(w, sky, &footprint);
 }
 
@@ -36,23 +37,27 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
     const Ray ray = ray_batch_get(&w->rays, i);
     uint32_t count = wave_gathers_light(w->shared) ? lights_infinite_count(lights) : 0;
     bool competes = !(path->flags & PATH_SPECULAR);
+    const LightQuery from = {
+        .position = path->from, .normal = path->from_n, .sides = path->from_sides};
     for (uint32_t k = 0; k < count; ++k) {
         LightHit hit;
-        if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray.direction, competes,
-                                 &hit))
+        if (!lights_infinite_hit(lights, &from, k, ray.direction, competes, &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->settings->transparent_film)
             continue;
-        float mis_weight =
-            wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle, hit.visibility);
+        float mis_weight = wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle,
+                                                hit.visibility, hit.is_environment);
         Spectrum part = spectrum_scale(factor, mis_weight);
         part = spectrum_mul(part, wave_visible_fraction(path, hit.visibility));
         uint32_t at = hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION;
         if (spectrum_is_black(part))
             continue;
+        if (hit.value == LIGHT_VALUE_ENVIRONMENT && competes &&
+            lights_know_sky(lights, &hit.place, path->pdf, &hit.radiance))
+            hit.value = LIGHT_VALUE_KNOWN;
         if (hit.value == LIGHT_VALUE_ENVIRONMENT)
-            meet_sky(w, &(SkyLight){i, true, is_backdrop, part}, ray.direction, hit.map_uv);
+            meet_sky(w, &(SkyLight){i, true, is_backdrop, part}, ray.direction, hit.place.uv);
         else if (is_backdrop)
             wave_add_backdrop(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else
@@ -89,7 +94,8 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light,
                                     ray->direction, distance);
     Spectrum part = wave_visible_fraction(path, hit.visibility);
-    float mis_weight = wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle, hit.visibility);
+    float mis_weight =
+        wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle, hit.visibility, false);
     if (wave_gathers_light(w->shared) && !hit.is_beside)
         wave_add_met(
             w, path,

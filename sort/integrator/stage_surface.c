@@ -11,7 +11,7 @@
  *     one lobe    beta   *= f(wi) |cos wi| / p_b                      scatter, which sends the ray along wi
  *
  * p_l and p_b are the solid-angle densities of light sampling and of the BSDF, and w_l and w_b their weights by the
- * power heuristic [Veach1997 ch. 9]. w_b is that of the scatter that led here; it is 1 behind the camera and behind
+ * power heuristic, for the environment by the balance heuristic [Veach1997 ch. 9]. w_b is that of the scatter that led here; it is 1 behind the camera and behind
  * delta lobes, which light sampling cannot draw.
  *
  * Emission kernels of meshes and lookups in the sky wait in queues until all paths of the stage are sampled. */
@@ -26,6 +26,9 @@ typedef struct PointBlock {
     const uint32_t *path; /* by lane */
     uint32_t count;
 } PointBlock;
+
+_Static_assert((int)SKY_ABOVE == (int)BSDF_REFLECTION && (int)SKY_BELOW == (int)BSDF_TRANSMISSION,
+               "sides of lobes are those of the sky");
 
 /* The mean over directions of the density of a cosine lobe, per steradian. */
 #define DIFFUSE_PDF (0.5f * SORT_INV_PI)
@@ -161,7 +164,7 @@ static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const Ligh
         factor = spectrum_mul(factor, light->radiance);
         break;
     case LIGHT_VALUE_ENVIRONMENT: {
-        EnvironmentFootprint cell = environment_cell(light->map_uv);
+        EnvironmentFootprint cell = lights_environment_cell(w->shared->lights, light->place.uv);
         wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
         break;
     }
@@ -220,10 +223,15 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const BsdfB
             live = (uint16_t)(live & ~(1u << k));
     draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
     for (uint32_t k = 0; k < points->count; ++k)
-        if (live >> k & 1)
-            queries[k] =
-                (LightQuery){wide_get3(points->surfaces->P, k), wide_get3(points->surfaces->N, k),
-                             w->rays.time[points->path[k]], f2(u[0][k], u[1][k])};
+        if (live >> k & 1) {
+            BsdfPoint bsdf = {block, k};
+            float3 normal = wide_get3(points->surfaces->N, k);
+            queries[k] = (LightQuery){.position = wide_get3(points->surfaces->P, k),
+                                      .normal = bsdf_point_facing(bsdf, normal),
+                                      .sides = bsdf_point_sides(bsdf),
+                                      .time = w->rays.time[points->path[k]],
+                                      .u = f2(u[0][k], u[1][k])};
+        }
     uint16_t drawn = lights_sample_points(s->lights, queries, live, lights);
     for (uint32_t k = 0; k < points->count; ++k)
         if (drawn >> k & 1 && !may_shine(w, points->path[k], &lights[k]))
@@ -247,6 +255,14 @@ static void weigh_light(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf
         spectrum_scale(spectrum_mul(w->paths[i].beta, f), mis_weight / light->pdf_solid_angle));
 }
 
+/* Takes the radiance of a place of the sky from the table where the lobes of the point cannot tell more. */
+static void know_sky(const Wave *w, LightSample *light, float lobe_pdf)
+{
+    if (light->value == LIGHT_VALUE_ENVIRONMENT &&
+        lights_know_sky(w->shared->lights, &light->place, lobe_pdf, &light->radiance))
+        light->value = LIGHT_VALUE_KNOWN;
+}
+
 /* Samples one light for each point of `live`. */
 static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block, uint16_t live)
 {
@@ -260,10 +276,12 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
         return;
     bsdf_block_eval(block, wi, drawn, f, pdf);
     for (uint32_t k = 0; k < points->count; ++k)
-        if (drawn >> k & 1)
+        if (drawn >> k & 1) {
+            know_sky(w, &lights[k], pdf[k]);
             weigh_light(w, points->path[k], (SurfaceLane){points->surfaces, k},
                         (BsdfPoint){block, k}, &lights[k], (Spectrum){{f[0][k], f[1][k], f[2][k]}},
                         pdf[k]);
+        }
 }
 
 /* --- scattering ------------------------------------------------------------------------------- */
@@ -312,7 +330,8 @@ static bool is_at_limit(const WaveShared *s, const PathHistory *history)
 
 /* Updates the path's state, without its ray, after a scatter. Passing straight through a surface is no bounce:
  * densities of lights go on referring to the last surface that scattered. */
-static void update_path(const Wave *w, Path *path, SurfaceLane surface, const BsdfSample *sample)
+static void update_path(const Wave *w, Path *path, SurfaceLane surface, BsdfPoint bsdf,
+                        const BsdfSample *sample)
 {
     ASSERT(sample->pdf > 0.0f);
     path->beta = spectrum_mul(path->beta, sample->weight);
@@ -328,7 +347,8 @@ static void update_path(const Wave *w, Path *path, SurfaceLane surface, const Bs
     path->eta_scale *= sample->eta * sample->eta;
     path->pdf = sample->pdf;
     path->from = surface_vector(surface, surface.block->P);
-    path->from_n = surface_vector(surface, surface.block->N);
+    path->from_n = bsdf_point_facing(bsdf, surface_vector(surface, surface.block->N));
+    path->from_sides = bsdf_point_sides(bsdf);
     path->flags &= ~(uint32_t)PATH_SPECULAR;
     if (sample->flags & BSDF_DELTA)
         path->flags |= PATH_SPECULAR;
@@ -410,7 +430,7 @@ static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bs
     }
     if (w->keeps_diffuse_fraction && !is_transparent)
         record_diffuse_fraction(path, bsdf, sample);
-    update_path(w, path, surface, sample);
+    update_path(w, path, surface, bsdf, sample);
     if (is_transparent) { /* the ray and its footprint stay as they are */
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
@@ -478,7 +498,8 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
                                   surface_vector(surface, b->Ng)};
         pdf = lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i], &met);
     }
-    float mis_weight = wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL);
+    float mis_weight =
+        wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL, false);
     Spectrum factor = spectrum_scale(path->beta, mis_weight);
     factor = spectrum_mul(factor, wave_visible_fraction(path, visibility));
     bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->least_pdf);

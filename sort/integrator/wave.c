@@ -375,13 +375,20 @@ void wave_evaluate_sky(Wave *w)
     w->sky_light_count = 0;
 }
 
+static float heuristic(bool is_environment, float pdf, float pdf_other)
+{
+    return is_environment ? mis_balance(pdf, pdf_other) : mis_power(pdf, pdf_other);
+}
+
 float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf)
 {
     ASSERT(light->pdf_solid_angle > 0.0f && bsdf_pdf >= 0.0f);
     if (light->is_delta || light->visibility->is_shadowless || light->visibility->is_sampled_only ||
         s->strategy == WAVE_STRATEGY_LIGHTS)
         return 1.0f;
-    return s->strategy == WAVE_STRATEGY_MIS ? mis_power(light->pdf_solid_angle, bsdf_pdf) : 0.0f;
+    return s->strategy == WAVE_STRATEGY_MIS
+               ? heuristic(light->is_environment, light->pdf_solid_angle, bsdf_pdf)
+               : 0.0f;
 }
 
 Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *visibility)
@@ -402,7 +409,7 @@ Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *vis
 }
 
 float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,
-                           const SceneLightVisibility *visibility)
+                           const SceneLightVisibility *visibility, bool is_environment)
 {
     if (path->flags & PATH_SPECULAR)
         return 1.0f;
@@ -411,5 +418,6 @@ float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pd
         return 0.0f; /* light sampling finds all of it */
     if (s->strategy == WAVE_STRATEGY_BSDFS)
         return 1.0f;
-    return s->strategy == WAVE_STRATEGY_MIS ? mis_power(path->pdf, light_pdf) : 0.0f;
+    return s->strategy == WAVE_STRATEGY_MIS ? heuristic(is_environment, path->pdf, light_pdf)
+                                            : 0.0f;
 }

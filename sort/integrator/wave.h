@@ -7,7 +7,7 @@
  * function of (pixel, sample, dimension), so the picture does not depend on the wave's size, order or fiber.
  *
  * Unidirectional path tracing [Kajiya1986] with next-event estimation and multiple importance sampling by
- * the power heuristic [Veach1997 ch. 9], Russian roulette on throughput. */
+ * the power heuristic, or of the environment by the balance heuristic [Veach1997 ch. 9], Russian roulette on throughput. */
 #ifndef SORT_INTEGRATOR_WAVE_H
 #define SORT_INTEGRATOR_WAVE_H
 

@@ -47,8 +47,10 @@ typedef struct Path {
     /* The squared product of the relative indices of refraction so far. Refraction scales radiance by it, and Russian
      * roulette multiplies it back in, since such a path is worth no less. */
     float eta_scale;
-    /* Position and shading normal of the last scatter that was not transparent: densities of lights refer to them. */
+    /* Position of the last scatter that was not transparent, shading normal on the side that the path came from, and sides
+     * from which light counted: densities of lights refer to them. */
     float3 from, from_n;
+    uint32_t from_sides;
     /* Bounces so far, without transparent surfaces. */
     uint32_t depth;
     /* Surfaces and media scattered at so far, with transparent ones: selects the dimensions of the sampler. */
@@ -341,13 +343,14 @@ static inline bool wave_light_reaches(const SceneLightVisibility *visibility, ui
 /* Returns the fraction of a light's radiance that is visible to the path whose ray meets it. */
 Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *visibility);
 
-/* --- multiple importance sampling: weights in [0, 1] -------------------------------------------- */
+/* --- multiple importance sampling: weights in [0, 1] -------------------------------------------- *
+ * The environment's table is made for the balance heuristic (environment_table.h); other lights have the power heuristic. */
 
 /* Returns the weight of a light sample whose direction BSDF sampling draws with density bsdf_pdf per solid angle. */
 float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf);
 /* Returns the weight of light that the path's ray met and that light sampling finds with density light_pdf per solid
  * angle. visibility: of the light; NULL when light sampling cannot find it. */
 float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,
-                           const SceneLightVisibility *visibility);
+                           const SceneLightVisibility *visibility, bool is_environment);
 
 #endif

@@ -267,18 +267,45 @@ static bool sample_segment(const Lights *lights, const Source *s, uint32_t k, fl
     return true;
 }
 
-static bool sample_environment(const Lights *lights, const Source *s, float2 u, LightSample *out)
+/* The points that sample the environment, until the memory of its table has come for all of them. */
+typedef struct SkyQueue {
+    EnvironmentRow rows[SSL_BLOCK];
+    uint16_t lanes;
+} SkyQueue;
+
+/* Lets a point sample the environment. The sample is completed by sample_skies. */
+static void queue_sky(const Lights *lights, const LightQuery *query, uint32_t lane, float2 u,
+                      SkyQueue *queue, LightSample *out)
+{
+    const SkyFacing facing = {query->normal, query->sides};
+    environment_begin(&lights->scene->environment, lights->environment, &facing, u,
+                      &queue->rows[lane]);
+    queue->lanes = (uint16_t)(queue->lanes | 1u << lane);
+    out->distance_m = INFINITY;
+    out->is_environment = true;
+    out->pdf_solid_angle = 1.0f;
+}
+
+/* Completes the samples of the environment. Returns those that contribute. */
+static uint16_t sample_skies(const Lights *lights, const SkyQueue *queue, LightSample *samples)
 {
     const SceneEnvironment *e = &lights->scene->environment;
-    out->distance_m = INFINITY;
     bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
-    out->wi = environment_sample(e, lights->environment, u, is_mapped ? &out->map_uv : NULL,
-                                 &out->pdf_solid_angle);
-    if (is_mapped)
-        out->value = LIGHT_VALUE_ENVIRONMENT;
-    else
-        out->radiance = s->emission;
-    return out->pdf_solid_angle > 0.0f;
+    uint16_t drawn = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        LightSample *out = &samples[k];
+        if (!(queue->lanes >> k & 1))
+            continue;
+        out->wi = environment_finish(e, lights->environment, &queue->rows[k], &out->place);
+        out->pdf_solid_angle *= out->place.pdf;
+        if (is_mapped)
+            out->value = LIGHT_VALUE_ENVIRONMENT;
+        else
+            out->radiance = lights->sources[out->source].emission;
+        if (out->pdf_solid_angle > 0.0f)
+            drawn = (uint16_t)(drawn | 1u << k);
+    }
+    return drawn;
 }
 
 /* Samples the leaf of the tree that was picked. */
@@ -310,14 +337,19 @@ static bool sample_local(const Lights *lights, const LightQuery *query, uint32_t
     return contributes;
 }
 
-static bool sample_infinite(const Lights *lights, double ux, float uy, LightSample *out)
+/* Samples an infinite source. ux: what the choice of infinite sources left of the number. */
+static bool sample_infinite(const Lights *lights, const LightQuery *query, uint32_t lane, double ux,
+                            SkyQueue *skies, LightSample *out)
 {
+    bool contributes = true;
     out->source = find_infinite(lights, ux, &ux);
     ASSERT(out->source >= lights->infinite_first && out->source < lights->count);
-    float2 u = f2(to_unit(ux), uy);
+    float2 u = f2(to_unit(ux), query->u.y);
     const Source *s = &lights->sources[out->source];
-    bool contributes = s->kind == SOURCE_DISTANT ? sample_distant(s, u, out)
-                                                 : sample_environment(lights, s, u, out);
+    if (s->kind == SOURCE_DISTANT)
+        contributes = sample_distant(s, u, out);
+    else
+        queue_sky(lights, query, lane, u, skies, out);
     out->pdf_solid_angle *= s->probability;
     return contributes;
 }
@@ -374,8 +406,9 @@ uint16_t lights_sample_points(const Lights *lights, const LightQuery *queries, u
 {
     ChoiceBlock block;
     TriangleBlock triangles;
+    SkyQueue skies;
     uint16_t drawn = 0, local, found = 0;
-    triangles.lanes = triangles.moving = 0;
+    triangles.lanes = triangles.moving = skies.lanes = 0;
     if (lights->count == 0 || live == 0)
         return 0;
     local = choose_kinds(lights, queries, live, &block);
@@ -391,22 +424,25 @@ uint16_t lights_sample_points(const Lights *lights, const LightQuery *queries, u
         *out = (LightSample){.value = LIGHT_VALUE_KNOWN};
         bool contributes =
             is_local ? sample_local(lights, &queries[k], k, &block.pick[k], &triangles, out)
-                     : sample_infinite(lights,
+                     : sample_infinite(lights, &queries[k], k,
                                        (block.choice[k] - (double)block.p_local[k]) /
                                            (1.0 - (double)block.p_local[k]),
-                                       queries[k].u.y, out);
+                                       &skies, out);
         if (contributes && finish_sample(lights, p, out))
             drawn = (uint16_t)(drawn | 1u << k);
     }
-    return (drawn & (uint16_t)~triangles.lanes) |
-           (drawn & sample_triangles(&triangles, out_samples));
+    uint16_t waiting = triangles.lanes | skies.lanes;
+    uint16_t completed = sample_triangles(&triangles, out_samples);
+    if (skies.lanes)
+        completed |= sample_skies(lights, &skies, out_samples);
+    return drawn & (completed | (uint16_t)~waiting);
 }
 
 bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample)
 {
-    return lights_sample_points(lights, &(LightQuery){position, normal, time, u}, 1, out_sample) !=
-           0;
+    const LightQuery query = {.position = position, .normal = normal, .time = time, .u = u};
+    return lights_sample_points(lights, &query, 1, out_sample) != 0;
 }
 
 /* --- lights that are met -------------------------------------------------------------------- */
@@ -485,7 +521,7 @@ uint32_t lights_infinite_count(const Lights *lights)
     return lights->count - lights->infinite_first;
 }
 
-bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
+bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
                          float3 direction, bool wants_density, LightHit *out_hit)
 {
     CHECK(index < lights_infinite_count(lights));
@@ -504,8 +540,9 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
         out_hit->is_environment = true;
         if (wants_density)
-            pdf = environment_pdf(e, lights->environment, direction,
-                                  is_mapped ? &out_hit->map_uv : NULL);
+            out_hit->place = environment_find(e, lights->environment,
+                                              &(SkyFacing){from->normal, from->sides}, direction);
+        pdf = out_hit->place.pdf;
         if (is_mapped) {
             out_hit->value = LIGHT_VALUE_ENVIRONMENT;
             out_hit->radiance = spectrum_splat(0.0f);
@@ -515,6 +552,23 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
     out_hit->visibility = source_visibility(lights, lights->infinite_first + index);
     if (wants_density)
         out_hit->pdf_solid_angle =
-            (1.0f - local_probability(lights, position, normal)) * s->probability * pdf;
+            (1.0f - local_probability(lights, from->position, from->normal)) * s->probability * pdf;
     return true;
+}
+
+bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,
+                     Spectrum *out_radiance)
+{
+    const EnvironmentTable *table = lights->environment;
+    if (!table || !environment_table_suffices(table, lobe_pdf))
+        return false;
+    *out_radiance =
+        spectrum_scale(spectrum_from_rgb(environment_table_radiance(table, place->cell)),
+                       lights->scene->environment.strength);
+    return true;
+}
+
+EnvironmentFootprint lights_environment_cell(const Lights *lights, float2 uv)
+{
+    return environment_cell(lights->environment, uv);
 }

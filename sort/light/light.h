@@ -57,13 +57,14 @@ typedef struct LightSample {
     float pdf_solid_angle; /* > 0 */
     SurfacePoint end;      /* the point of the light at a finite distance, but not of curves */
     bool is_delta;         /* rays cannot meet it: no MIS */
+    bool is_environment;
     LightValue value;
     Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
     uint32_t instance, triangle; /* LIGHT_VALUE_MESH; or a segment of curves */
     float b1, b2;       /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
     bool is_backfacing; /* LIGHT_VALUE_MESH: the back of the triangle is seen */
-    float2 map_uv;      /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
-    uint32_t source;    /* for statistics */
+    EnvironmentPlace place;                 /* LIGHT_VALUE_ENVIRONMENT: of wi in the image */
+    uint32_t source;                        /* for statistics */
     uint32_t light_group;                   /* of the scene; 0: none */
     const SceneLightVisibility *visibility; /* borrowed: scene */
 } LightSample;
@@ -71,9 +72,10 @@ typedef struct LightSample {
 /* A point that light comes to. */
 typedef struct LightQuery {
     float3 position;
-    float3 normal; /* of the surface there, or zero: a hint */
-    float time;    /* of the shutter, in [0, 1] */
-    float2 u;      /* random, in [0, 1)^2 */
+    float3 normal;  /* of the surface there, or zero: a hint */
+    uint32_t sides; /* SkySides from which light from the sky counts there: a hint */
+    float time;     /* of the shutter, in [0, 1] */
+    float2 u;       /* random, in [0, 1)^2 */
 } LightQuery;
 
 /* Picks a source for each point of `live` with u.x, and a point or direction on it with u.y and what the choice leaves of
@@ -90,10 +92,10 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
 
 typedef struct LightHit {
     LightValue value;
-    Spectrum radiance;     /* toward the ray's origin */
-    float pdf_solid_angle; /* 0 where light sampling never samples */
-    float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
-    uint32_t light_group;  /* of the scene; 0: none */
+    Spectrum radiance;      /* toward the ray's origin */
+    float pdf_solid_angle;  /* 0 where light sampling never samples */
+    EnvironmentPlace place; /* LIGHT_VALUE_ENVIRONMENT: of the direction in the image */
+    uint32_t light_group;   /* of the scene; 0: none */
     const SceneLightVisibility *visibility; /* borrowed: scene */
     /* The ray met the bounding sphere of a disk that faces `position`, but not the disk: it goes on. */
     bool is_beside;
@@ -117,10 +119,17 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
-/* out_hit->value: KNOWN, or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and map_uv are zero,
- * which saves looking them up. False: not in this direction. */
-bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
+/* from: the query that lights_sample_points had at the ray's origin; its random numbers do not matter. out_hit->value: KNOWN,
+ * or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and place are zero, which saves looking
+ * them up. False: not in this direction. */
+bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
                          float3 direction, bool wants_density, LightHit *out_hit);
+/* Returns whether a lobe that draws a place of the environment with this density cannot tell more of it than the radiance of
+ * the table's cell, in *out_radiance. */
+bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,
+                     Spectrum *out_radiance) SORT_MUST_CHECK;
+/* Returns the footprint of a cell of the environment's table (environment_cell). */
+EnvironmentFootprint lights_environment_cell(const Lights *lights, float2 uv);
 
 /* Probability with which `source` is chosen at a point; sums to 1 over all, or less where the tree promises light
  * that no source brings. For tests and statistics: it takes time in proportion to the triangles of a mesh. */

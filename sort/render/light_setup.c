@@ -47,6 +47,18 @@ static Status environment_row(void *data, uint32_t width, float v_low, float v_h
     return STATUS_OK;
 }
 
+static Status constant_row(void *data, uint32_t width, float v_low, float v_high,
+                           float3 *out_radiance, Error *err)
+{
+    SORT_UNUSED(data);
+    SORT_UNUSED(v_low);
+    SORT_UNUSED(v_high);
+    SORT_UNUSED(err);
+    for (uint32_t x = 0; x < width; ++x)
+        out_radiance[x] = f3_splat(1.0f);
+    return STATUS_OK;
+}
+
 /* Evaluates the emission of the environment's material in the middle of each cell of a row, as light sampling sees it. */
 static Status material_row(void *data, uint32_t width, float v_low, float v_high,
                            float3 *out_radiance, Error *err)
@@ -62,8 +74,10 @@ static Status material_row(void *data, uint32_t width, float v_low, float v_high
     for (uint32_t x = 0; x < width; x += n) {
         n = width - x < GROUP ? width - x : GROUP;
         for (uint32_t k = 0; k < n; ++k)
-            cells[k] = environment_cell(
-                f2(((float)(x + k) + 0.5f) / (float)width, 0.5f * (v_low + v_high)));
+            cells[k] = (EnvironmentFootprint){
+                .uv = f2(((float)(x + k) + 0.5f) / (float)width, 0.5f * (v_low + v_high)),
+                .duvdx = {1.0f / (float)width, 0.0f},
+                .duvdy = {0.0f, v_high - v_low}};
         shade_environment(shade, cells, depths, histories, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
             out_radiance[x + k] = spectrum_to_rgb(radiance[k]);
@@ -184,6 +198,7 @@ static bool worn_create(const Scene *scene, Worn *worn)
 static void worn_find(const Scene *scene, uint32_t instance, uint32_t material, Worn *worn)
 {
     const SceneInstance *it = &scene->instances[instance], *last = worn->instance;
+    ASSERT(it && instance < scene->instance_count);
     if (last && last->mesh == it->mesh && last->materials == it->materials)
         return;
     worn->instance = it;
@@ -317,6 +332,47 @@ static void memory_release(SetupMemory *m)
         waiter_destroy_for_thread(m->waiter);
 }
 
+/* Cells of the tables of environments without an image. */
+enum { MATERIAL_WIDTH = 1024, MATERIAL_HEIGHT = 512, COLOR_WIDTH = 64, COLOR_HEIGHT = 32 };
+
+static Status make_environment_table(const Scene *scene, TexCache *cache, TextureStore *store,
+                                     const SetupMemory *memory, ShadeContext *shade,
+                                     LightSetup *out, Error *err)
+{
+    const SceneEnvironment *e = &scene->environment;
+    Lookup lookup;
+    EnvironmentTableDesc desc = {.is_alone =
+                                     e->visibility.is_shadowless || e->visibility.is_sampled_only};
+    switch (e->kind) {
+    case SCENE_ENVIRONMENT_NONE:
+        return STATUS_OK;
+    case SCENE_ENVIRONMENT_COLOR:
+        desc.width = COLOR_WIDTH, desc.height = COLOR_HEIGHT;
+        desc.row = constant_row;
+        break;
+    case SCENE_ENVIRONMENT_IMAGE: {
+        TexInfo info;
+        lookup.texture = texture_store_await(store, e->texture, memory->waiter);
+        texcache_caller_init(&lookup.caller, memory->thread, memory->waiter);
+        if (texcache_info(cache, lookup.texture, &info, NULL) != STATUS_OK)
+            info.width = info.height =
+                1; /* the render was cancelled, or shows the missing colour */
+        desc.width = environment_table_side(info.width, ENVIRONMENT_TABLE_MAX_WIDTH);
+        desc.height = environment_table_side(info.height, ENVIRONMENT_TABLE_MAX_HEIGHT);
+        desc.row = environment_row;
+        desc.keeps_radiance = true;
+        desc.data = &lookup;
+        break;
+    }
+    case SCENE_ENVIRONMENT_MATERIAL:
+        desc.width = MATERIAL_WIDTH, desc.height = MATERIAL_HEIGHT;
+        desc.row = material_row;
+        desc.data = shade;
+        break;
+    }
+    return environment_table_create(&desc, &out->table, err);
+}
+
 static Status build(const Scene *scene, const MaterialSet *materials, TexCache *cache,
                     TextureStore *store, SetupMemory *memory, LightSetup *out, Error *err)
 {
@@ -341,16 +397,7 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     TRY(light_factors(scene, shade, memory->factors, err));
     for (uint32_t m = 0; m < scene->material_count; ++m)
         out->glows[m] = shade_glow(shade, m);
-    if (scene->environment.kind == SCENE_ENVIRONMENT_IMAGE) {
-        Lookup lookup = {
-            .texture = texture_store_await(store, scene->environment.texture, memory->waiter)};
-        texcache_caller_init(&lookup.caller, memory->thread, memory->waiter);
-        TRY(environment_table_create(ENVIRONMENT_TABLE_WIDTH, ENVIRONMENT_TABLE_HEIGHT,
-                                     environment_row, &lookup, &out->table, err));
-    } else if (scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL) {
-        TRY(environment_table_create(ENVIRONMENT_TABLE_WIDTH, ENVIRONMENT_TABLE_HEIGHT,
-                                     material_row, shade, &out->table, err));
-    }
+    TRY(make_environment_table(scene, cache, store, memory, shade, out, err));
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,
                          .material_emission = memory->emission,

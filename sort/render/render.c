@@ -365,7 +365,7 @@ static Hash128 identity_hash(const Render *r)
 {
     HashState h;
     hash128_begin(&h);
-    hash128_update_text(&h, "sort film 1");
+    hash128_update_text(&h, "sort film 2");
     hash128_update_text(&h, r->scene->name);
     scene_settings_hash(&r->settings, &h);
     hash128_update_u64(&h, r->shared.strategy);

@@ -18,4 +18,14 @@ static inline float mis_power(float pdf, float pdf_other)
     return 1.0f / (1.0f + ratio * ratio);
 }
 
+/* Weight by the balance heuristic [Veach1997 sec. 9.2], with the arguments and limits of mis_power. */
+static inline float mis_balance(float pdf, float pdf_other)
+{
+    if (!(pdf > 0.0f))
+        return 0.0f;
+    if (isinf(pdf))
+        return 1.0f;
+    return 1.0f / (1.0f + pdf_other / pdf);
+}
+
 #endif

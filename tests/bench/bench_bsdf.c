@@ -4,7 +4,7 @@
 #include "sort/bsdf/bsdf_wide.h"
 #include "sort/bsdf/closure_programs.h"
 #include "sort/film/film.h"
-#include "sort/sampling/dist2d.h"
+#include "sort/light/environment_table.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
 #include "tests/bench/bench_options.h"
@@ -74,14 +74,48 @@ static void run_sobol_1d(void *data)
     sink = sum;
 }
 
-static void run_dist2d(void *data)
+/* A sky, and the surface that looks at it. */
+typedef struct SkyBench {
+    EnvironmentTable *table;
+    SkyFacing facing;
+} SkyBench;
+
+static Status random_row(void *data, uint32_t width, float v_low, float v_high,
+                         float3 *out_radiance, Error *err)
+{
+    uint32_t *state = data;
+    (void)v_low, (void)v_high, (void)err;
+    for (uint32_t x = 0; x < width; ++x)
+        out_radiance[x] = f3_splat((float)(hash_mix64((*state)++) >> 40));
+    return STATUS_OK;
+}
+
+static void run_sky(void *data)
 {
     const Sampler sobol = {SAMPLER_SOBOL};
-    float sum = 0.0f, pdf;
-    for (uint32_t i = 0; i < call_count; ++i)
-        sum +=
-            dist2d_sample(data, sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0), &pdf).x +
-            pdf;
+    const SkyBench *sky = data;
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < call_count; ++i) {
+        EnvironmentRow row;
+        EnvironmentPlace place;
+        float2 u = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0);
+        environment_table_draw_row(sky->table, &sky->facing, u, &row);
+        environment_table_draw_cell(sky->table, &row, &place);
+        sum += place.uv.x + place.pdf;
+    }
+    sink = sum;
+}
+
+static void run_sky_pdf(void *data)
+{
+    const Sampler sobol = {SAMPLER_SOBOL};
+    const SkyBench *sky = data;
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < call_count; ++i) {
+        EnvironmentPlace place = {.uv = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0)};
+        environment_table_find(sky->table, &sky->facing, &place);
+        sum += place.pdf;
+    }
     sink = sum;
 }
 
@@ -223,19 +257,16 @@ int main(int argc, char **argv)
     printf("\n%-16s %8.1f ns\n%-16s %8.1f ns\n", "sobol 2d", best_ns(run_sobol_2d, NULL),
            "sobol 1d", best_ns(run_sobol_1d, NULL));
 
-    enum { W = 1024, H = 512 };
-    float *weights = malloc(sizeof(float) * W * H);
-    Dist2d *dist = NULL;
-    if (!weights)
-        return 1;
-    for (uint32_t i = 0; i < W * H; ++i)
-        weights[i] = (float)(hash_mix64(i) >> 40);
-    if (dist2d_create(weights, W, H, &dist, &err) != STATUS_OK)
+    uint32_t random = 0;
+    const EnvironmentTableDesc map = {
+        .width = 2048, .height = 1024, .row = random_row, .data = &random};
+    SkyBench sky = {.facing = {{0.6f, 0.48f, 0.64f}, SKY_ABOVE}};
+    if (environment_table_create(&map, &sky.table, &err) != STATUS_OK)
         return fail(&err);
-    printf("%-16s %8.1f ns   (sobol 2d and a 1024 x 512 map)\n", "dist2d sample",
-           best_ns(run_dist2d, dist));
-    dist2d_destroy(dist);
-    free(weights);
+    printf("%-16s %8.1f ns   (sobol 2d and a 2048 x 1024 map)\n", "sky sample",
+           best_ns(run_sky, &sky));
+    printf("%-16s %8.1f ns\n", "sky density", best_ns(run_sky_pdf, &sky));
+    environment_table_destroy(sky.table);
 
     for (uint32_t aovs = 0; aovs < 2; ++aovs) {
         FilmDesc desc = {.size_bytes = sizeof desc,

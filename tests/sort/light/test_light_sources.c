@@ -30,6 +30,28 @@ static Lights *make_lights(SceneFixture *f, const float *material_emission,
     return lights;
 }
 
+static Status make_table(uint32_t width, uint32_t height, EnvironmentRowFn row,
+                         EnvironmentTable **out_table, Error *err)
+{
+    const EnvironmentTableDesc desc = {.width = width, .height = height, .row = row};
+    return environment_table_create(&desc, out_table, err);
+}
+
+/* Light comes from all around to a point without a normal. */
+static const LightQuery from = {.position = {0, 0, 0}};
+static const SkyFacing all_around = {.sides = SKY_ALL_AROUND};
+
+static float3 draw(const SceneEnvironment *e, const EnvironmentTable *table,
+                   const SkyFacing *facing, float2 u, float *out_pdf)
+{
+    EnvironmentRow row;
+    EnvironmentPlace place;
+    environment_begin(e, table, facing, u, &row);
+    float3 direction = environment_finish(e, table, &row, &place);
+    *out_pdf = place.pdf;
+    return direction;
+}
+
 static bool sample_at(const Lights *lights, float3 position, uint32_t index, LightSample *out)
 {
     const Sampler independent = {SAMPLER_INDEPENDENT};
@@ -328,15 +350,21 @@ static void test_environment_footprint(void **state)
     assert_true(fabsf(pole.duvdx.x) <= 1.0f && fabsf(pole.duvdy.y + 0.01f / (float)PI) < 1e-5f);
 }
 
-static void test_environment_table_samples_what_it_says(void **state)
+static Status grey_row(void *data, uint32_t width, float v_low, float v_high, float3 *out_radiance,
+                       Error *err)
 {
-    (void)state;
-    SceneEnvironment e = sky_environment();
-    EnvironmentTable *table;
-    assert_int_equal(environment_table_create(128, 64, sky_row, NULL, &table, NULL), STATUS_OK);
-    const Sampler independent = {SAMPLER_INDEPENDENT};
+    (void)data, (void)v_low, (void)v_high, (void)err;
+    for (uint32_t x = 0; x < width; ++x)
+        out_radiance[x] = f3_splat(0.5f);
+    return STATUS_OK;
+}
 
-    /* Chi-square on a coarse grid of cells of the map: p(w) dw = p 2 pi^2 cos(latitude) du dv. */
+/* Compares what is drawn with the density, by chi-square on a coarse grid of cells of the map:
+ * p(w) dw = p 2 pi^2 cos(latitude) du dv. */
+static void check_density(const SceneEnvironment *e, const EnvironmentTable *table,
+                          const SkyFacing *facing)
+{
+    const Sampler independent = {SAMPLER_INDEPENDENT};
     enum { CELLS_X = 32, CELLS_Y = 16, FINE = 16, SAMPLES = 400000 };
     uint64_t observed[CELLS_X * CELLS_Y] = {0};
     double expected[CELLS_X * CELLS_Y] = {0}, sum = 0.0;
@@ -346,8 +374,9 @@ static void test_environment_table_samples_what_it_says(void **state)
                            ((float)y + 0.5f) / (float)(CELLS_Y * FINE));
             double area = 2.0 * PI * PI * cos(PI * ((double)uv.y - 0.5)) /
                           (double)(CELLS_X * FINE * CELLS_Y * FINE);
-            double pdf = (double)environment_pdf(&e, table, environment_direction(&e, uv), NULL);
-            assert_true(pdf > 0.0); /* also where the map is black */
+            float3 d = environment_direction(e, uv);
+            double pdf = (double)environment_find(e, table, facing, d).pdf;
+            assert_true(pdf > 0.0); /* also where the map is black, and below the horizon */
             expected[y / FINE * CELLS_X + x / FINE] += pdf * area;
             sum += pdf * area;
         }
@@ -358,9 +387,9 @@ static void test_environment_table_samples_what_it_says(void **state)
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         float pdf;
         float2 u = sampler_2d(&independent, sample_key(0, 0, i, 21), SAMPLE_PIXEL);
-        float3 d = environment_sample(&e, table, u, NULL, &pdf);
+        float3 d = draw(e, table, facing, u, &pdf);
         assert_true(fabsf(f3_length(d) - 1.0f) < 2e-6f && pdf > 0.0f);
-        float2 uv = environment_uv(&e, d);
+        float2 uv = environment_uv(e, d);
         uint32_t x = (uint32_t)fminf(uv.x * (float)CELLS_X, (float)CELLS_X - 1.0f);
         uint32_t y = (uint32_t)fminf(uv.y * (float)CELLS_Y, (float)CELLS_Y - 1.0f);
         ++observed[y * CELLS_X + x];
@@ -368,6 +397,72 @@ static void test_environment_table_samples_what_it_says(void **state)
     Chi2Result r = chi2_test(observed, expected, CELLS_X * CELLS_Y);
     if (r.p_value < significance)
         fail_msg("chi-square %g at %u degrees: p = %g", r.statistic, r.dof, r.p_value);
+}
+
+static void test_environment_table_samples_what_it_says(void **state)
+{
+    (void)state;
+    SceneEnvironment e = sky_environment();
+    const SkyFacing facings[] = {{.sides = SKY_ALL_AROUND},
+                                 {f3_normalize(f3(0.3f, 0.9f, -0.2f)), SKY_ABOVE},
+                                 {f3_normalize(f3(-0.8f, 0.1f, 0.6f)), SKY_ABOVE | SKY_BELOW},
+                                 {{0, 1, 0}, SKY_BELOW}};
+    const uint32_t sizes[][2] = {{128, 64}, {64, 32}, {8, 4}, {1, 1}};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(sizes); ++k) {
+        EnvironmentTable *table;
+        assert_int_equal(make_table(sizes[k][0], sizes[k][1], sky_row, &table, NULL), STATUS_OK);
+        for (uint32_t i = 0; i < SORT_COUNT_OF(facings); ++i)
+            check_density(&e, table, &facings[i]);
+        environment_table_destroy(table);
+    }
+}
+
+/* A drawn direction has the density that it is said to have when it is met. */
+static void test_environment_table_knows_its_draws(void **state)
+{
+    (void)state;
+    const SceneEnvironment plain = {.environment_to_world = mat4_identity(),
+                                    .world_to_environment = mat4_identity()};
+    const uint32_t sizes[][2] = {{2000, 1000}, {100, 37}}; /* blocks of several sizes */
+    uint64_t random = 5;
+    for (uint32_t k = 0; k < SORT_COUNT_OF(sizes); ++k) {
+        EnvironmentTable *table;
+        uint32_t others = 0;
+        assert_int_equal(make_table(sizes[k][0], sizes[k][1], sky_row, &table, NULL), STATUS_OK);
+        for (uint32_t i = 0; i < 20000; ++i) {
+            const SkyFacing facing = {
+                warp_sphere(f2(fixture_random(&random), fixture_random(&random))), i % 4};
+            float said;
+            float2 u = f2(fixture_random(&random), fixture_random(&random));
+            float3 d = draw(&plain, table, &facing, u, &said);
+            float met = environment_find(&plain, table, &facing, d).pdf;
+            others += fabsf(met - said) > 1e-4f * said;
+        }
+        assert_true(others < 200); /* rounded into the next cell */
+        environment_table_destroy(table);
+    }
+}
+
+/* Most directions are drawn where the surface sees them, and more where it faces them. */
+static void test_environment_table_follows_the_cosine(void **state)
+{
+    (void)state;
+    SceneEnvironment e = sky_environment();
+    EnvironmentTable *table;
+    uint64_t random = 6;
+    assert_int_equal(make_table(64, 32, grey_row, &table, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < 200; ++i) {
+        float3 n = warp_sphere(f2(fixture_random(&random), fixture_random(&random)));
+        float3 d = warp_sphere(f2(fixture_random(&random), fixture_random(&random)));
+        float cosine = f3_dot(n, d);
+        double above = (double)environment_find(&e, table, &(SkyFacing){n, SKY_ABOVE}, d).pdf;
+        double both = (double)environment_find(&e, table, &(SkyFacing){n, 3}, d).pdf;
+        double below =
+            (double)environment_find(&e, table, &(SkyFacing){f3_neg(n), SKY_BELOW}, d).pdf;
+        assert_true(fabs(above - below) < 1e-5 * above); /* below -n is above n */
+        assert_true(fabs(above - fmax(0.0, (double)cosine) / PI) < 0.06);
+        assert_true(fabs(both - fabs((double)cosine) / (2.0 * PI)) < 0.05);
+    }
     environment_table_destroy(table);
 }
 
@@ -389,16 +484,15 @@ static void test_environment_table_knows_interpolation(void **state)
     enum { WIDTH = 32, HEIGHT = 16 };
     SceneEnvironment e = sky_environment();
     EnvironmentTable *table;
-    assert_int_equal(environment_table_create(WIDTH, HEIGHT, sun_row, NULL, &table, NULL),
-                     STATUS_OK);
+    assert_int_equal(make_table(WIDTH, HEIGHT, sun_row, &table, NULL), STATUS_OK);
     const float2 middle = f2(0.5f / WIDTH, 0.5f + 0.5f / HEIGHT);
-    float most = environment_pdf(&e, table, environment_direction(&e, middle), NULL);
+    float most = environment_find(&e, table, &all_around, environment_direction(&e, middle)).pdf;
     for (int y = -9; y <= 9; ++y) {
         for (int x = -9; x <= 9; ++x) {
             float u = middle.x + 0.1f * (float)x / WIDTH, v = middle.y + 0.1f * (float)y / HEIGHT;
             float radiance = (1.0f - 0.1f * fabsf((float)x)) * (1.0f - 0.1f * fabsf((float)y));
             float3 d = environment_direction(&e, f2(u - floorf(u), v));
-            assert_true(radiance * most < 16.0f * environment_pdf(&e, table, d, NULL));
+            assert_true(radiance * most < 16.0f * environment_find(&e, table, &all_around, d).pdf);
         }
     }
     environment_table_destroy(table);
@@ -411,7 +505,7 @@ static void test_environment_irradiance(void **state)
     SceneFixture *f = fixture_create();
     f->scene.environment = sky_environment();
     EnvironmentTable *table;
-    assert_int_equal(environment_table_create(256, 128, sky_row, NULL, &table, NULL), STATUS_OK);
+    assert_int_equal(make_table(256, 128, sky_row, &table, NULL), STATUS_OK);
     float3 normal = f3_normalize(f3(0.3f, 0.8f, -0.4f));
     double exact = sky_irradiance(&f->scene.environment, normal);
     double error[2];
@@ -424,7 +518,7 @@ static void test_environment_irradiance(void **state)
             assert_true(sample_at(lights, f3(1, 2, 3), i, &s));
             assert_int_equal(s.value, LIGHT_VALUE_ENVIRONMENT);
             assert_true(isinf(s.distance_m) && !s.is_delta);
-            assert_true(lights_infinite_hit(lights, f3(1, 2, 3), normal, 0, s.wi, true, &hit));
+            assert_true(lights_infinite_hit(lights, &from, 0, s.wi, true, &hit));
             assert_int_equal(hit.value, LIGHT_VALUE_ENVIRONMENT);
             float2 uv = environment_uv(&f->scene.environment, s.wi);
             double cosine = fmax(0.0, (double)f3_dot(s.wi, normal));
@@ -452,7 +546,7 @@ static void test_environment_constant_dome(void **state)
         LightHit hit;
         assert_true(sample_at(lights, f3(0, 0, 0), i, &s));
         assert_int_equal(s.value, LIGHT_VALUE_KNOWN);
-        assert_true(lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, s.wi, true, &hit));
+        assert_true(lights_infinite_hit(lights, &from, 0, s.wi, true, &hit));
         assert_true(hit.radiance.c[2] == 1.0f && hit.pdf_solid_angle == s.pdf_solid_angle);
         ztest_add(&dome,
                   (double)s.radiance.c[0] * fmax(0.0, (double)s.wi.y) / (double)s.pdf_solid_angle);
@@ -478,23 +572,70 @@ static Status failing_row(void *data, uint32_t width, float v_low, float v_high,
     return error_set(err, STATUS_IO, "no such row");
 }
 
+/* The radiance of a cell is that of its row function, to 2^-18 of its largest channel. */
+static void test_environment_table_keeps_radiance(void **state)
+{
+    (void)state;
+    EnvironmentTable *table;
+    const SceneEnvironment plain = {.environment_to_world = mat4_identity(),
+                                    .world_to_environment = mat4_identity()};
+    EnvironmentTableDesc desc = {
+        .width = 100, .height = 37, .row = sky_row, .keeps_radiance = true};
+    assert_int_equal(environment_table_create(&desc, &table, NULL), STATUS_OK);
+    assert_true(environment_table_suffices(table, 0.3f));
+    assert_false(environment_table_suffices(table, 100.0f)); /* a lobe within a cell */
+    for (uint32_t y = 0; y < desc.height; ++y) {
+        float3 row[100];
+        float v_high = 1.0f - (float)y / 37.0f, v_low = 1.0f - (float)(y + 1) / 37.0f;
+        assert_int_equal(sky_row(NULL, desc.width, v_low, v_high, row, NULL), STATUS_OK);
+        for (uint32_t x = 0; x < desc.width; ++x) {
+            float2 middle = f2(((float)x + 0.5f) / 100.0f, 0.5f * (v_low + v_high));
+            EnvironmentPlace place =
+                environment_find(&plain, table, &all_around, environment_direction(&plain, middle));
+            float3 kept = environment_table_radiance(table, place.cell);
+            float3 difference = f3_sub(kept, row[x]);
+            assert_true(f3_max_component(f3_neg(difference)) <= 4e-6f * f3_max_component(row[x]));
+            assert_true(f3_max_component(difference) <= 4e-6f * f3_max_component(row[x]));
+        }
+    }
+    environment_table_destroy(table);
+    desc.row = black_row; /* with a negative number */
+    assert_int_equal(environment_table_create(&desc, &table, NULL), STATUS_OK);
+    assert_false(environment_table_suffices(table, 0.3f));
+    environment_table_destroy(table);
+}
+
+/* Tables have a cell a texel, more for small images and fewer for large ones. */
+static void test_environment_table_sides(void **state)
+{
+    (void)state;
+    const uint32_t most = ENVIRONMENT_TABLE_MAX_WIDTH;
+    assert_int_equal(environment_table_side(1, most), 512);
+    assert_int_equal(environment_table_side(300, most), 600);
+    assert_int_equal(environment_table_side(1024, most), 1024);
+    assert_int_equal(environment_table_side(2048, most), 2048);
+    assert_int_equal(environment_table_side(4096, most), 2048);
+    assert_int_equal(environment_table_side(5001, most), 1251);
+}
+
 static void test_environment_table_edges(void **state)
 {
     (void)state;
     EnvironmentTable *table;
     SceneEnvironment e = sky_environment();
-    assert_int_equal(environment_table_create(8, 4, black_row, NULL, &table, NULL), STATUS_OK);
+    assert_int_equal(make_table(8, 4, black_row, &table, NULL), STATUS_OK);
     assert_true(f3_max_component(environment_table_mean(table)) == 0.0f);
-    float pdf = environment_pdf(&e, table, environment_direction(&e, f2(0.3f, 0.55f)), NULL);
+    float pdf =
+        environment_find(&e, table, &all_around, environment_direction(&e, f2(0.3f, 0.55f))).pdf;
     assert_true(pdf > 0.0f && isfinite(pdf));
     environment_table_destroy(table);
     Error err = {0};
-    assert_int_equal(environment_table_create(8, 4, failing_row, NULL, &table, &err), STATUS_IO);
+    assert_int_equal(make_table(8, 4, failing_row, &table, &err), STATUS_IO);
     assert_null(table);
     assert_string_equal(err.text, "no such row");
     for (uint64_t n = 1; n < 20; ++n) {
         mem_fail_nth(n);
-        Status status = environment_table_create(8, 4, sky_row, NULL, &table, NULL);
+        Status status = make_table(8, 4, sky_row, &table, NULL);
         bool is_past = mem_allocation_count() < n;
         mem_fail_nth(0);
         assert_int_equal(status, is_past ? STATUS_OK : STATUS_NO_MEMORY);
@@ -525,11 +666,11 @@ static void test_light_sun_is_met(void **state)
         LightSample s;
         LightHit hit;
         assert_true(sample_at(lights, f3(0, 0, 0), i, &s));
-        assert_false(lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 1, s.wi, true, &hit));
+        assert_false(lights_infinite_hit(lights, &from, 1, s.wi, true, &hit));
         if (s.is_delta)
             continue;
         /* Single precision may put a direction of the rim outside. */
-        if (!lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, s.wi, true, &hit))
+        if (!lights_infinite_hit(lights, &from, 0, s.wi, true, &hit))
             continue;
         ++met;
         assert_true(fabsf(hit.pdf_solid_angle - s.pdf_solid_angle) <= 1e-5f * hit.pdf_solid_angle);
@@ -538,7 +679,7 @@ static void test_light_sun_is_met(void **state)
     assert_true(met > 4500);
     LightHit hit;
     float3 beside = f3_normalize(f3_add(sun, f3(0.006f, 0, 0)));
-    assert_false(lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, beside, true, &hit));
+    assert_false(lights_infinite_hit(lights, &from, 0, beside, true, &hit));
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -589,9 +730,13 @@ int main(void)
         cmocka_unit_test(test_environment_coordinates),
         cmocka_unit_test(test_environment_footprint),
         cmocka_unit_test(test_environment_table_samples_what_it_says),
+        cmocka_unit_test(test_environment_table_knows_its_draws),
+        cmocka_unit_test(test_environment_table_follows_the_cosine),
         cmocka_unit_test(test_environment_table_knows_interpolation),
         cmocka_unit_test(test_environment_irradiance),
         cmocka_unit_test(test_environment_constant_dome),
+        cmocka_unit_test(test_environment_table_keeps_radiance),
+        cmocka_unit_test(test_environment_table_sides),
         cmocka_unit_test(test_environment_table_edges),
         cmocka_unit_test(test_lights_out_of_memory),
     };
