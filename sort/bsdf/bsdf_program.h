@@ -65,7 +65,9 @@ enum {
     /* The rows of a share that hold each lobe's chance of being drawn, relative to other lobes of the block: the mean of
      * weight times albedo. A lobe with 0 is black. */
     BSDF_SHARE_SELECT = 3,
-    BSDF_NO_ROW = 0xffff
+    BSDF_NO_ROW = 0xffff,
+    /* What recursive calls may take: the threads that run programs have that much. */
+    BSDF_STACK_BYTES = 96 * 1024
 };
 
 typedef struct BsdfLobeDef {
@@ -98,8 +100,11 @@ static inline void bsdf_program_run(const BsdfDef *def, BsdfProgram program, con
                                     uint16_t live)
 {
     enum { LOOP_BUDGET = 1 << 16 };
-    const SslBatch batch = {
-        .live = &live, .params = rows->list, .block_count = 1, .loop_budget = LOOP_BUDGET};
+    const SslBatch batch = {.live = &live,
+                            .params = rows->list,
+                            .block_count = 1,
+                            .loop_budget = LOOP_BUDGET,
+                            .stack_bytes = BSDF_STACK_BYTES};
     def->programs[program](&batch);
 }
 

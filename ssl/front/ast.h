@@ -250,6 +250,7 @@ enum { EXIT_NEXT = 1, EXIT_BREAK = 2, EXIT_CONTINUE = 4, EXIT_RETURN = 8 };
 struct Stmt {
     StmtKind kind;
     uint8_t exits; /* checked: EXIT_* */
+    bool is_lobe;  /* BLOCK: the statements of a lobe, which change nothing outside */
     Span span;
     Expr *expr, *step;
     Stmt *init, *body, *other;

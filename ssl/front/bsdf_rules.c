@@ -155,6 +155,15 @@ static bool is_in(Tokens range, uint32_t token)
     return token >= range.begin && token < range.end;
 }
 
+/* Whether what the token names, or a part of it, is assigned to. */
+static bool is_assigned_at(const Token *token)
+{
+    ASSERT(token->kind == TOKEN_NAME); /* a brace or more follow */
+    return token[1].kind == TOKEN_ASSIGN ||
+           (token[1].kind == TOKEN_DOT && token[2].kind == TOKEN_NAME &&
+            token[3].kind == TOKEN_ASSIGN);
+}
+
 /* Reports a place that reads `name` before anything was assigned to it there: it must mean the argument or state of that
  * name, which what a lobe or sample sets hides. */
 static void check_hidden(const Bsdf *b, const Lobe *lobe, Tokens range, const char *name,
@@ -172,7 +181,7 @@ static void check_hidden(const Bsdf *b, const Lobe *lobe, Tokens range, const ch
         if (is_member || tokens[i].kind != TOKEN_NAME || strcmp(tokens[i].text, name) != 0 ||
             tokens[i - 1].kind == TOKEN_DOT)
             continue;
-        if (tokens[i + 1].kind != TOKEN_ASSIGN) {
+        if (!is_assigned_at(&tokens[i])) {
             report(b->p->diags, BSDF_NAME_HIDDEN, tokens[i].span, name, meaning);
             return;
         }

@@ -381,6 +381,19 @@ typedef struct Passing {
     const char *params, *args;
 } Passing;
 
+/* Whether the statements of a lobe cannot name the state, because they set something that is called so. */
+static bool is_hidden_in_lobes(const StateVar *var)
+{
+    return var->lobe < 0 &&
+           (strcmp(var->name, "albedo") == 0 || strcmp(var->name, "reflected") == 0);
+}
+
+/* Returns the name of the variable in the statements that `prepare` has of a lobe. */
+static const char *name_in_lobe(const Bsdf *b, const StateVar *var)
+{
+    return is_hidden_in_lobes(var) ? arena_printf(b->p->arena, "_outer_%s", var->name) : var->name;
+}
+
 static Passing pass_state(const Bsdf *b, const Lobe *lobe, bool in_sample, bool in_prepare)
 {
     Arena *arena = b->p->arena;
@@ -391,7 +404,8 @@ static Passing pass_state(const Bsdf *b, const Lobe *lobe, bool in_sample, bool 
             continue;
         s.params =
             arena_printf(arena, "%s, const %s %s%s", s.params, var->type, var->name, var->sizes);
-        s.args = arena_printf(arena, "%s, %s", s.args, in_prepare ? var->name : row_name(b, var));
+        s.args = arena_printf(arena, "%s, %s", s.args,
+                              in_prepare ? name_in_lobe(b, var) : row_name(b, var));
     }
     return s;
 }
@@ -584,18 +598,40 @@ static bool sets_albedo(const Bsdf *b, const Lobe *lobe)
     return false;
 }
 
+/* Whether the albedo of the lobe is a sum of what eval gives. */
+static bool sums_albedo(const Bsdf *b, const Lobe *lobe)
+{
+    return !(lobe->flags & SSL_LOBE_DELTA) && !sets_albedo(b, lobe);
+}
+
+/* Returns copies of the state that eval reads while its lobe's albedo is summed, under names that no lobe hides. */
+static const char *outer_copies(const Bsdf *b)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < b->vars.count; ++i) {
+        const StateVar *var = &b->vars.data[i];
+        bool is_read = false;
+        for (uint32_t k = 0; k < b->lobes.count; ++k)
+            is_read = is_read || (sums_albedo(b, &b->lobes.data[k]) &&
+                                  is_wanted(b, var, &b->lobes.data[k], false));
+        if (is_read && is_hidden_in_lobes(var))
+            text = arena_printf(b->p->arena, "%sconst %s %s%s = %s;", text, var->type,
+                                name_in_lobe(b, var), var->sizes, var->name);
+    }
+    return text;
+}
+
 /* Returns the statements before and after the user's own in a lobe. */
 static void lobe_texts(const Bsdf *b, uint32_t k, const char **out_before, const char **out_after)
 {
     const Lobe *lobe = &b->lobes.data[k];
     Arena *arena = b->p->arena;
-    bool has_albedo = sets_albedo(b, lobe);
     bool is_two_sided =
         (lobe->flags & SSL_LOBE_REFLECTION) && (lobe->flags & SSL_LOBE_TRANSMISSION);
     const char *albedo = "";
-    if (!has_albedo && (lobe->flags & SSL_LOBE_DELTA))
+    if (!sets_albedo(b, lobe) && (lobe->flags & SSL_LOBE_DELTA))
         albedo = "albedo = color(1);";
-    else if (!has_albedo)
+    else if (sums_albedo(b, lobe))
         albedo =
             arena_printf(arena,
                          "for (int _i = 0; _i < BSDF_ALBEDO_DIRECTIONS; ++_i) { color _f; float _p;"
@@ -653,12 +689,12 @@ static void write_prepare(Bsdf *b, bool is_layer)
             arena,
             "shader _prepare(vector _wo, normal _Ng, bool outside, int options, float blur, "
             "color _weight, out BsdfFrame _frame%s%s) {"
-            "_frame = %s;%s%s;%s%s%s}",
+            "_frame = %s;%s%s;%s%s%s%s}",
             state_outputs(b), is_layer ? ", out color _base_factor" : "", frame_text(b),
             bsdf_mentions(b, b->tokens, "wo") ? "const vector wo = bsdf_to_local(_frame, _wo);"
                                               : "",
-            is_layer ? "color base_factor = color(1);" : "", lobes, state_copies(b, -1),
-            is_layer ? "_base_factor = base_factor;" : ""),
+            is_layer ? "color base_factor = color(1);" : "", outer_copies(b), lobes,
+            state_copies(b, -1), is_layer ? "_base_factor = base_factor;" : ""),
         b->span);
     if (!f || !f->body)
         return;
@@ -666,8 +702,10 @@ static void write_prepare(Bsdf *b, bool is_layer)
     uint32_t lobe =
         b->lobes.count; /* from the last: a block that holds one has been filled by then */
     for (uint32_t i = f->body->list.count; i-- > 0 && lobe > 0;)
-        if (f->body->list.items[i]->kind == STMT_BLOCK)
+        if (f->body->list.items[i]->kind == STMT_BLOCK) {
             fill(p, &f->body->list.items[i]->list, &b->lobes.data[--lobe].body->list);
+            f->body->list.items[i]->is_lobe = true;
+        }
     fill(p, &f->body->list, &(StmtList){b->state.data, b->state.count});
     ARRAY(VarDecl *) params = {0};
     for (uint32_t i = 0; i < f->params.count; ++i)

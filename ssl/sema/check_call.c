@@ -82,7 +82,7 @@ static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param,
         root = root->a;
     VarDecl *var = scope_find(s, root->name);
     var->is_assigned = var->is_given = true;
-    return true;
+    return check_is_changeable(s, root, var);
 }
 
 /* "2 arguments", "2 to 4 arguments" */

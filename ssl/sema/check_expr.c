@@ -237,6 +237,18 @@ static Expr *check_member(Sema *s, Expr *e)
 
 /* --- writing --- */
 
+bool check_is_changeable(Sema *s, const Expr *name, const VarDecl *var)
+{
+    ASSERT(name->kind == EXPR_NAME);
+    /* Each lobe may take part in what a layer lets through. */
+    if (!s->lobe_level || var->kind != VAR_LOCAL || var->scope_level >= s->lobe_level ||
+        strcmp(var->name, "base_factor") == 0)
+        return true;
+    report(s->diags, LOBE_STATE, name->span, name->name);
+    report(s->diags, NOTE_DECLARED, var->span, NULL);
+    return false;
+}
+
 static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
 {
     VarDecl *var = resolve_name(s, e);
@@ -248,6 +260,8 @@ static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
             report(s->diags, NOTE_DECLARED, var->span, NULL);
         return expr_error(e);
     }
+    if (!check_is_changeable(s, e, var))
+        return expr_error(e);
     if (is_read_too && !var->is_read) {
         var->is_read = true;
         var->first_read = e->span;

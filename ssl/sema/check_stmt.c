@@ -77,7 +77,12 @@ static uint8_t check_list(Sema *s, const StmtList *list)
 static void check_block(Sema *s, Stmt *stmt)
 {
     scope_open(s);
+    ASSERT(!stmt->is_lobe || !s->lobe_level);
+    if (stmt->is_lobe)
+        s->lobe_level = s->scope_level;
     stmt->exits = check_list(s, &stmt->list);
+    if (stmt->is_lobe)
+        s->lobe_level = 0;
     scope_close(s);
 }
 

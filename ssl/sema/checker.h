@@ -16,6 +16,7 @@ typedef struct Sema {
     uint32_t scope_level;   /* 0: file; 1: parameters and a function's own block */
     FuncDecl *func;         /* the function whose body is being checked */
     uint32_t loop_depth;
+    uint32_t lobe_level; /* the scope of the lobe of a bsdf whose statements are checked; 0: none */
     bool is_file_constant; /* the type of a file-scope constant is being checked: it may be large */
     uint32_t function_scalars;
     /* [func_count], 1 + id of the function that called it last, to list once */
@@ -61,6 +62,8 @@ Expr *check_condition(Sema *s, Expr *e);
 /* Checks the target of an assignment, and reports whatever is not a variable or a part of one. The variable counts
  * as read only if is_read_too. */
 Expr *check_target(Sema *s, Expr *e, bool is_read_too);
+/* Reports the change of a variable that is state of all lobes, where the statements of one lobe are checked. */
+bool check_is_changeable(Sema *s, const Expr *name, const VarDecl *var);
 /* Checks the initialiser of a variable of `type`: {...} or a value. */
 Expr *check_initialiser(Sema *s, Expr *e, const Type *type);
 /* Evaluates a constant expression; `what` names it in messages, as "an array's size". Returns NULL after a report. */

@@ -198,6 +198,14 @@ static Dual logarithm1(Dual x, Decisions *decisions)
     return chain(bounded_monotonic(log1p, x.v, ulps_of_log1p), x, inverse(one_plus(x.v)));
 }
 
+/* Its derivative may be computed by the root of 1 + x^2, which is not exact where the square is. */
+static Dual arc_tangent(Dual x)
+{
+    Bounded slope = inverse(one_plus(square(x.v)));
+    slope.e += 4 * 0x1p-24 * fabs(slope.v);
+    return chain(bounded_monotonic(atan, x.v, ulps_of_atan), x, slope);
+}
+
 static Dual arc(bool is_sine, Dual x, Decisions *decisions)
 {
     bool knows_low, knows_high;
@@ -295,7 +303,7 @@ bool dual_function(const char *name, Dual x, Decisions *decisions, Dual *out)
     else if (strcmp(name, "asin") == 0 || strcmp(name, "acos") == 0)
         *out = arc(name[1] == 's', x, decisions);
     else if (strcmp(name, "atan") == 0)
-        *out = chain(bounded_monotonic(atan, x.v, ulps_of_atan), x, inverse(one_plus(square(x.v))));
+        *out = arc_tangent(x);
     else if (strcmp(name, "log") == 0)
         *out = logarithm(log, ulps_of_log, 1, x, decisions);
     else if (strcmp(name, "log2") == 0)

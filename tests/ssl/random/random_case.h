@@ -15,6 +15,10 @@ typedef struct Input {
 
 typedef struct Check {
     const RandomHost *host;
+    SslContext *ctx; /* the host's, or one that has the source's own closures too */
+    SslClosureRow closures[SSL_MAX_CLOSURES]; /* random_tables', then those of the source */
+    uint32_t closure_count;
+    const Module *module; /* the checked source, for the interpreter */
     Arena *arena;
     uint64_t seed;
     RandomTally *tally;
@@ -23,6 +27,7 @@ typedef struct Check {
     Input global[SSL_MAX_GLOBALS][POINTS];
     SslValue *param; /* by shader parameter, results not counted */
     uint32_t param_count;
+    SourceConstants constants;
     SourcePoint result[POINTS]; /* what the interpreter found */
     bool is_bad;
 } Check;
@@ -35,7 +40,10 @@ typedef struct Shot {
     GridHost *grid;
 } Shot;
 
+enum { RANDOM_STEPS_MAX = 200000 }; /* loop turns and calls of the interpreter at a point */
+
 /* random_inputs.c */
+float random_input(uint64_t *state);
 void random_choose_inputs(Check *c);
 /* The point, moved by so many pixels in a direction, through the interpreter. */
 void random_interpret(Check *c, uint32_t point, uint32_t direction, double shift, SourcePoint *p);
@@ -45,9 +53,18 @@ void random_set_inputs(Check *c, SslProgram *program, GridHost *grid);
 bool random_says_enough(Bounded b); /* is it narrow enough to be compared? */
 void random_complain(Check *c, const char *level, uint32_t point, const char *what, double found,
                      Bounded expected);
+/* Compares a number; true if its bound says enough. */
+bool random_compare_number(Check *c, const char *level, uint32_t point, const char *what,
+                           double found, Bounded expected);
 void random_compare_point(Shot *shot, uint32_t point);
 void random_compare_levels(Check *c, const Shot *a, const Shot *b, bool is_strict);
 /* Compares the interpreter's derivatives in a direction with central differences of its values. */
 void random_compare_differences(Check *c, uint32_t point, uint32_t direction);
+
+/* random_bsdf.c: holds each bsdf of the source against the plain shader that says the same, and that against the interpreter.
+ * Appends to the report what does not compile. */
+RandomVerdict random_check_bsdfs(Check *c, const SslSource *source, DiagList *diags);
+/* random_check.c: a source that is refused; only limits are no defect. */
+RandomVerdict random_refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report);
 
 #endif

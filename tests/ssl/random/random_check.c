@@ -32,15 +32,15 @@ void random_tally_add(RandomTally *sum, const RandomTally *t)
 
 static bool is_limit(const char *code)
 {
-    static const char *const codes[] = {"S0406", "S0412", "S0602", "S0603", "S0604", "S0606"};
+    static const char *const codes[] = {"S0149", "S0406", "S0412", "S0602",
+                                        "S0603", "S0604", "S0606"};
     for (uint32_t i = 0; i < SORT_COUNT_OF(codes); ++i)
         if (strcmp(codes[i], code) == 0)
             return true;
     return false;
 }
 
-/* A source that is refused: only limits are no defect. */
-static RandomVerdict refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report)
+RandomVerdict random_refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report)
 {
     bool is_fine = status == STATUS_SOURCE;
     for (uint32_t i = 0; i < diag_count(diags); ++i)
@@ -57,9 +57,9 @@ static RandomVerdict build(Check *c, const SslUnit *unit, const SslBuildDesc *ho
                            Shot *shot, SslProgram **out_program)
 {
     Error err = {0};
-    Status status = ssl_program_build(c->host->ctx, unit, how, diags, out_program, &err);
+    Status status = ssl_program_build(c->ctx, unit, how, diags, out_program, &err);
     if (status != STATUS_OK)
-        return refuse(diags, &err, status, c->report);
+        return random_refuse(diags, &err, status, c->report);
     shot->info = ssl_program_info(*out_program);
     CHECK(grid_host_create(*out_program, random_tables.globals, random_tables.global_count, POINTS,
                            &shot->grid, &err) == STATUS_OK);
@@ -91,15 +91,14 @@ static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[
                                 .constant_count = bits >> (4 + i) & 1 ? count : 0};
 }
 
-static RandomVerdict run_compiled(Check *c, Str text, DiagList *diags)
+static RandomVerdict run_compiled(Check *c, const SslSource *source, DiagList *diags)
 {
     static const char *const levels[] = {"O0", "O2"};
     Error err = {0};
-    const SslSource source = {.name = "random.ssl", .text = text};
     SslUnit *unit;
-    Status status = ssl_unit_compile(c->host->ctx, &source, diags, &unit);
+    Status status = ssl_unit_compile(c->ctx, source, diags, &unit);
     if (status != STATUS_OK)
-        return refuse(diags, &err, status, c->report);
+        return random_refuse(diags, &err, status, c->report);
     SslProgram *programs[2] = {0};
     SslBuildDesc how[2];
     SslConstant constants[8];
@@ -126,31 +125,88 @@ static RandomVerdict run_compiled(Check *c, Str text, DiagList *diags)
 
 /* --- all of it ---------------------------------------------------------------------------------- */
 
-static RandomVerdict check_checked(Check *c, Str text, DiagList *diags)
+/* Adds the closures that the source defines to those of the host, with a context that knows them. */
+static Status add_closures(Check *c, const SslSource *source, DiagList *diags, Error *err)
+{
+    SslBsdfInfo infos[8];
+    uint32_t count;
+    c->closure_count = random_tables.closure_count;
+    memcpy(c->closures, random_tables.closures, c->closure_count * sizeof *c->closures);
+    c->ctx = c->host->ctx;
+    TRY(ssl_source_bsdfs(NULL, source, diags, infos, SORT_COUNT_OF(infos), &count));
+    for (uint32_t i = 0; i < count; ++i)
+        TRY(ssl_source_closure(NULL, source, infos[i].name, diags, c->arena,
+                               &c->closures[c->closure_count++]));
+    const SslContextDesc desc = {.size_bytes = sizeof desc,
+                                 .globals = random_tables.globals,
+                                 .closures = c->closures,
+                                 .global_count = random_tables.global_count,
+                                 .closure_count = c->closure_count};
+    if (count == 0)
+        return STATUS_OK;
+    c->ctx = NULL;
+    return ssl_context_create(&desc, &c->ctx, err);
+}
+
+/* Checks the source for the interpreter, which sees the libraries that the compiler would. */
+static const Module *check_module(Check *c, Str text, DiagList *diags, uint32_t *out_file)
 {
     const SemaTables tables = {.globals = random_tables.globals,
-                               .closures = random_tables.closures,
+                               .closures = c->closures,
                                .global_count = random_tables.global_count,
-                               .closure_count = random_tables.closure_count};
+                               .closure_count = c->closure_count};
+    ARRAY(SemaSource) sources = {0};
+    for (uint32_t i = 0; c->ctx != c->host->ctx && bsdf_sources[i].name; ++i) {
+        Str library = {bsdf_sources[i].text, bsdf_sources[i].size_bytes};
+        array_push(c->arena, &sources,
+                   ((SemaSource){library, diag_add_source(diags, bsdf_sources[i].name, library)}));
+    }
+    *out_file = diag_add_source(diags, "random.ssl", text);
+    array_push(c->arena, &sources, ((SemaSource){text, *out_file}));
+    return sema_check(c->host->lib->module, &tables, sources.data, sources.count, c->arena, diags);
+}
+
+static void interpret(Check *c)
+{
+    c->param = ARENA_ARRAY(c->arena, SslValue, c->shader->params.count);
+    random_choose_inputs(c);
+    for (uint32_t point = 0; point < POINTS; ++point) {
+        random_interpret(c, point, 0, 0, &c->result[point]);
+        bool is_doubtful = c->result[point].decisions.is_doubtful;
+        ++c->tally->points;
+        c->tally->points_skipped += is_doubtful;
+        for (uint32_t k = 0; k < 2 && point < POINTS_DIFFERENCED && !is_doubtful; ++k)
+            random_compare_differences(c, point, k);
+    }
+}
+
+/* Beside the plain shaders of its bsdfs a random program has one other. */
+static const FuncDecl *find_shader(Check *c, uint32_t file, DiagList *diags)
+{
+    return sema_find_shader(c->module, c->ctx == c->host->ctx ? NULL : "random", file, c->arena,
+                            diags);
+}
+
+static RandomVerdict check_checked(Check *c, Str text, DiagList *diags)
+{
+    SslSource source = {.name = "random.ssl", .text = text};
+    Error err = {0};
+    uint32_t file;
     DiagList *own = diag_list_create();
-    const SemaSource source = {text, diag_add_source(own, "random.ssl", text)};
-    const Module *module = sema_check(c->host->lib->module, &tables, &source, 1, c->arena, own);
     RandomVerdict verdict = RANDOM_BAD;
-    if (diag_error_count(own) == 0) {
-        c->shader = sema_find_shader(module, NULL, source.file, c->arena, own);
-        c->param = ARENA_ARRAY(c->arena, SslValue, c->shader->params.count);
-        random_choose_inputs(c);
-        for (uint32_t point = 0; point < POINTS; ++point) {
-            random_interpret(c, point, 0, 0, &c->result[point]);
-            bool is_doubtful = c->result[point].decisions.is_doubtful;
-            ++c->tally->points;
-            c->tally->points_skipped += is_doubtful;
-            for (uint32_t k = 0; k < 2 && point < POINTS_DIFFERENCED && !is_doubtful; ++k)
-                random_compare_differences(c, point, k);
-        }
-        verdict = run_compiled(c, text, diags);
+    Status status = add_closures(c, &source, own, &err);
+    if (status == STATUS_OK) {
+        c->module = check_module(c, text, own, &file);
+        c->shader = diag_error_count(own) == 0 ? find_shader(c, file, own) : NULL;
+    }
+    if (c->shader) {
+        source.shader = c->shader->name;
+        interpret(c);
+        verdict = run_compiled(c, &source, diags);
+        if (verdict == RANDOM_GOOD)
+            verdict = random_check_bsdfs(c, &source, diags);
     } else {
-        verdict = refuse(own, &(Error){0}, STATUS_SOURCE, c->report);
+        verdict = random_refuse(own, &err, status == STATUS_OK ? STATUS_SOURCE : status, c->report);
     }
     diag_list_destroy(own);
     return verdict;
@@ -169,6 +225,8 @@ RandomVerdict random_check(const RandomHost *host, Str text, uint64_t seed, Rand
         Check *c = ARENA_NEW(arena, Check);
         *c = (Check){.host = host, .arena = arena, .seed = seed, .tally = tally, .report = report};
         verdict = check_checked(c, text, diags);
+        if (c->ctx != host->ctx)
+            ssl_context_destroy(c->ctx);
     } else {
         strbuf_append_c(report, "out of memory\n");
     }

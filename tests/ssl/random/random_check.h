@@ -1,5 +1,6 @@
 /* One program under test: compiled by SORT at O0 and O2, run on many points, and held against the
- * interpreter (values, derivatives, closures, texture lookups) and, through it, central differences. */
+ * interpreter (values, derivatives, closures, texture lookups) and, through it, central differences. Scattering functions
+ * are held against plain shaders that say the same. */
 #ifndef TESTS_SSL_RANDOM_RANDOM_CHECK_H
 #define TESTS_SSL_RANDOM_RANDOM_CHECK_H
 
@@ -23,6 +24,8 @@ typedef struct RandomTally {
     uint64_t derivatives, derivatives_skipped, derivatives_nonzero;
     uint64_t differences, differences_skipped; /* of the interpreter with central differences */
     uint64_t closures, lookups;
+    uint64_t bsdfs, bsdf_numbers; /* numbers of them with the bits that were expected */
+    uint64_t bsdf_points, bsdf_points_skipped; /* of their plain shaders, as `points` */
 } RandomTally;
 void random_tally_add(RandomTally *sum, const RandomTally *t);
 

@@ -22,9 +22,8 @@ void random_complain(Check *c, const char *level, uint32_t point, const char *wh
                   what, found, expected.v, 2 * expected.e);
 }
 
-/* True if it could be compared. */
-static bool compare(Check *c, const char *level, uint32_t point, const char *what, double found,
-                    Bounded expected)
+bool random_compare_number(Check *c, const char *level, uint32_t point, const char *what,
+                           double found, Bounded expected)
 {
     if (!random_says_enough(expected))
         return false;
@@ -44,18 +43,19 @@ static void compare_scalar(Shot *shot, uint32_t point, uint32_t output, uint32_t
     if (o->type == SSL_INT || o->type == SSL_BOOL) {
         double expected = o->type == SSL_INT ? cell->i : cell->b;
         double found = (double)(int32_t)grid_host_word(shot->grid, slot, i, point);
-        c->tally->values += compare(c, shot->level, point, what, found, exactly(expected));
+        c->tally->values +=
+            random_compare_number(c, shot->level, point, what, found, exactly(expected));
         return;
     }
     double found = (double)grid_host_float(shot->grid, slot, i, point);
-    bool is_compared = compare(c, shot->level, point, what, found, cell->f.v);
+    bool is_compared = random_compare_number(c, shot->level, point, what, found, cell->f.v);
     c->tally->values += is_compared;
     c->tally->values_skipped += !is_compared;
     for (uint32_t k = 0; k < 2 && shot->info->outputs_ddx; ++k) {
         slot = (k ? shot->info->outputs_ddy : shot->info->outputs_ddx)[output];
         (void)snprintf(what, sizeof what, "dd%c(%s[%u])", "xy"[k], o -> name, i);
         found = (double)grid_host_float(shot->grid, slot, i, point);
-        is_compared = compare(c, shot->level, point, what, found, cell->f.d[k]);
+        is_compared = random_compare_number(c, shot->level, point, what, found, cell->f.d[k]);
         c->tally->derivatives += is_compared;
         c->tally->derivatives_skipped += !is_compared;
         c->tally->derivatives_nonzero += is_compared && cell->f.d[k].v != 0;
@@ -77,11 +77,11 @@ typedef struct Functional {
     double size[3];
 } Functional;
 
-static Functional functional(const ClosureTree *tree);
+static Functional functional(const Check *c, const ClosureTree *tree);
 
-static Functional functional_of_term(const ClosureTree *tree)
+static Functional functional_of_term(const Check *c, const ClosureTree *tree)
 {
-    const SslClosureRow *row = &random_tables.closures[tree->row];
+    const SslClosureRow *row = &c->closures[tree->row];
     Bounded sum = exactly(1);
     double size = 1;
     uint32_t at = 0; /* cell; argument_factor counts floats, with which closures share a number */
@@ -91,7 +91,7 @@ static Functional functional_of_term(const ClosureTree *tree)
             Bounded arg = tree->args[at].f.v;
             double arg_size = fabs(arg.v);
             if (!scalars) {
-                Functional inner = functional(tree->args[at].closure);
+                Functional inner = functional(c, tree->args[at].closure);
                 arg = bounded_add(bounded_add(inner.of[0], inner.of[1]), inner.of[2]);
                 arg = bounded_mul(arg, exactly(0.25));
                 arg_size = inner.size[0] + inner.size[1] + inner.size[2];
@@ -110,16 +110,16 @@ static Functional functional_of_term(const ClosureTree *tree)
     return f;
 }
 
-static Functional functional(const ClosureTree *tree)
+static Functional functional(const Check *c, const ClosureTree *tree)
 {
     Functional f;
     memset(&f, 0, sizeof f);
     if (!tree)
         return f;
     if (!tree->a)
-        return functional_of_term(tree);
-    f = functional(tree->a);
-    Functional other = tree->b ? functional(tree->b) : f;
+        return functional_of_term(c, tree);
+    f = functional(c, tree->a);
+    Functional other = tree->b ? functional(c, tree->b) : f;
     for (uint32_t k = 0; k < 3; ++k) {
         double weight = fabs(tree->weight[k].v.v) + tree->weight[k].v.e;
         f.of[k] =
@@ -137,7 +137,7 @@ static void lobe_functional(const Shot *shot, int32_t parent, uint32_t point, do
         const SslLobeSlot *lobe = &shot->info->lobes[i];
         if (lobe->parent != parent || !grid_host_has_lobe(shot->grid, i, point))
             continue;
-        const SslClosureRow *row = &random_tables.closures[lobe->closure];
+        const SslClosureRow *row = &shot->check->closures[lobe->closure];
         double sum = 1, inner[3];
         uint32_t scalar = 0;
         for (uint32_t a = 0; a < row->arg_count; ++a) {
@@ -157,13 +157,13 @@ static void lobe_functional(const Shot *shot, int32_t parent, uint32_t point, do
 
 static void compare_closure(Shot *shot, uint32_t point, const Cell *cell)
 {
-    Functional expected = functional(cell->closure);
+    Functional expected = functional(shot->check, cell->closure);
     double found[3];
     lobe_functional(shot, -1, point, found);
     for (uint32_t k = 0; k < 3; ++k) {
         Bounded of = {expected.of[k].v, expected.of[k].e + 16 * 0x1p-24 * expected.size[k]};
-        bool is_compared =
-            compare(shot->check, shot->level, point, "the closure's functional", found[k], of);
+        bool is_compared = random_compare_number(shot->check, shot->level, point,
+                                                 "the closure's functional", found[k], of);
         shot->check->tally->closures += is_compared;
     }
 }

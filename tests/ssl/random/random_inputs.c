@@ -4,9 +4,7 @@
 #include "tests/ssl/random/random_case.h"
 #include <string.h>
 
-enum { STEPS_MAX = 200000 };
-
-static float random_float(uint64_t *state)
+float random_input(uint64_t *state)
 {
     static const float corners[] = {0.0f, 0.5f, 1.0f, -1.0f, 2.0f, 0.25f, -0.5f, 3.0f};
     uint64_t r = random_u64(state);
@@ -24,7 +22,7 @@ static SslValue random_value(SslType type, uint64_t *state)
     else if (type == SSL_INT)
         v.i = ints[random_u64(state) % SORT_COUNT_OF(ints)];
     for (uint32_t i = 0; type >= SSL_FLOAT && i < ssl_type_scalars(type); ++i)
-        v.f[i] = random_float(state);
+        v.f[i] = random_input(state);
     return v;
 }
 
@@ -115,7 +113,8 @@ void random_interpret(Check *c, uint32_t point, uint32_t direction, double shift
     p->globals = globals;
     p->params = params;
     p->texture.sample = sample;
-    source_eval(c->shader, p, STEPS_MAX, c->arena);
+    p->constants = &c->constants;
+    source_eval(c->shader, p, RANDOM_STEPS_MAX, c->arena);
 }
 
 void random_set_inputs(Check *c, SslProgram *program, GridHost *grid)

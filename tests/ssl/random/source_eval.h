@@ -42,11 +42,22 @@ typedef enum EvalMode {
     EVAL_REPLAY  /* they give what is on the tape: the source as a function of its inputs alone */
 } EvalMode;
 
+/* The values of file-scope constants that were met, for all points of a program. */
+typedef struct SourceConstant {
+    const VarDecl *var;
+    Cell *cells;
+    bool is_doubtful;
+} SourceConstant;
+typedef struct SourceConstants {
+    ARRAY(SourceConstant) list;
+} SourceConstants;
+
 /* One point. Results are in the arena. */
 typedef struct SourcePoint {
     const Cell *const *globals; /* by row: the components */
     const Cell *const *params;  /* by shader parameter, results not counted */
     EvalTexture texture;
+    SourceConstants *constants; /* in the same arena */
     EvalMode mode;
     ARRAY(Bounded) tape;
     ARRAY(EvalLookup) lookups;

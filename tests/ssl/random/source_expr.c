@@ -377,10 +377,29 @@ static Cell *copy_of(Walk *w, const Cell *cells, const Type *type)
     return out;
 }
 
+Cell *walk_constant(Walk *w, const VarDecl *var)
+{
+    SourceConstants *known = w->point->constants;
+    Decisions before = w->point->decisions;
+    for (uint32_t i = 0; i < known->list.count; ++i)
+        if (known->list.data[i].var == var) {
+            w->point->decisions.is_doubtful |= known->list.data[i].is_doubtful;
+            return known->list.data[i].cells;
+        }
+    w->point->decisions = (Decisions){0};
+    Cell *cells = walk_expr(w, var->init);
+    array_push(w->arena, &known->list,
+               ((SourceConstant){var, cells, w->point->decisions.is_doubtful}));
+    before.is_doubtful |= w->point->decisions.is_doubtful;
+    w->point->decisions = before;
+    return cells;
+}
+
 static Cell *name(Walk *w, const Expr *e)
 {
-    return e->var->kind == VAR_CONSTANT ? walk_expr(w, e->var->init)
-                                        : copy_of(w, w->frame->vars[e->var->index], e->type);
+    return copy_of(
+        w, e->var->kind == VAR_CONSTANT ? walk_constant(w, e->var) : w->frame->vars[e->var->index],
+        e->type);
 }
 
 static Cell *load(Walk *w, const Expr *e)

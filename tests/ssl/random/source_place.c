@@ -51,9 +51,10 @@ WalkPlace walk_place(Walk *w, const Expr *e)
         return index_place(w, e);
     if (e->kind == EXPR_MEMBER)
         return member_place(w, e);
-    bool is_variable = e->kind == EXPR_NAME && e->var->kind != VAR_CONSTANT;
-    return (WalkPlace){.cells = is_variable ? w->frame->vars[e->var->index] : walk_expr(w, e),
-                       .count = e->type->scalars};
+    Cell *cells = e->kind != EXPR_NAME           ? walk_expr(w, e)
+                  : e->var->kind == VAR_CONSTANT ? walk_constant(w, e->var)
+                                                 : w->frame->vars[e->var->index];
+    return (WalkPlace){.cells = cells, .count = e->type->scalars};
 }
 
 void walk_load(const WalkPlace *p, Cell *out)

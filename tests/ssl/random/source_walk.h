@@ -26,6 +26,8 @@ Cell *walk_cells(Walk *w, const Type *type); /* all zero */
 Cell *walk_expr(Walk *w, const Expr *e);
 /* A call: arguments as computed, by parameter; results of `out` stay in the arguments' memory. */
 Cell *walk_call(Walk *w, const FuncDecl *f, Cell **args);
+/* The value of a constant of the file, which is not to be written to. */
+Cell *walk_constant(Walk *w, const VarDecl *var);
 Cell *walk_builtin(Walk *w, const Expr *e);
 Cell *walk_texture(Walk *w, const Expr *e);
 

@@ -25,6 +25,7 @@ typedef struct GenVar {
     const char *name;
     GenType type;
     bool is_writable;
+    bool is_of_file; /* a constant that every function sees */
 } GenVar;
 
 typedef struct GenStruct {
@@ -43,8 +44,16 @@ typedef struct GenFunc {
     uint32_t param_count;
     bool has_default;  /* of the last parameter */
     bool is_recursive; /* the last parameter, an int, says how deep */
+    bool is_pure;      /* it reads nothing of the host, so that a bsdf may call it */
     uint32_t cost;     /* about how many statements run in a call */
 } GenFunc;
+
+/* B<index>, as shaders call it. */
+enum { GEN_BSDF_ARGS_MAX = 6 };
+typedef struct GenBsdf {
+    GenBase arg[GEN_BSDF_ARGS_MAX];
+    uint32_t arg_count;
+} GenBsdf;
 
 typedef struct Gen {
     Choices *choices;
@@ -54,12 +63,16 @@ typedef struct Gen {
     ARRAY(GenVar) vars;
     ARRAY(GenStruct) structs;
     ARRAY(GenFunc) funcs;
+    ARRAY(GenVar) tables; /* constants of the file: arrays of numbers */
+    ARRAY(GenBsdf) bsdfs;
     uint32_t indent, next_name;
     uint32_t turns;      /* how often what is written now runs in a call of the function, about */
     uint32_t cost;       /* of the function so far */
     uint32_t loop_depth; /* loops that break and continue could be of */
     uint32_t nodes_left; /* of the statement */
     GenType result;      /* of the function; a shader's is void */
+    bool is_pure;  /* what is written now is for a bsdf: there are no globals, textures, closures */
+    bool is_state; /* it is the state of a bsdf, which cannot return */
 } Gen;
 
 static inline uint32_t writer_pick(Gen *g, uint32_t count)
@@ -72,6 +85,9 @@ static inline bool writer_one_in(Gen *g, uint32_t of)
 {
     return choose(g->choices, of) == of - 1;
 }
+
+/* Statements have so many nodes of expressions, at most. */
+enum { WRITER_NODES = 14 };
 
 #define WRITER_ONE_OF(g, texts) ((texts)[writer_pick((g), (uint32_t)SORT_COUNT_OF(texts))])
 
@@ -102,5 +118,13 @@ bool writer_call(Gen *g, GenType result, uint32_t depth);
 
 /* { statements } */
 void writer_block(Gen *g, uint32_t statements, uint32_t depth);
+void writer_statement(Gen *g, uint32_t depth);
+/* Begins a function: only the constants of the file are visible. */
+void writer_begin_function(Gen *g, GenType result);
+const char *writer_new_name(Gen *g);
+void writer_add_var(Gen *g, const char *name, GenType t, bool is_writable);
+
+/* A scattering function B<index>, and a shader B<index>_plain that computes all that its programs do (random_bsdf.c). */
+void writer_bsdf(Gen *g);
 
 #endif

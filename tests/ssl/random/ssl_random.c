@@ -178,18 +178,23 @@ static bool report_tally(const RandomTally *t)
     const struct {
         const char *name;
         uint64_t done, skipped;
-    } rows[] = {{"points", t->points - t->points_skipped, t->points_skipped},
-                {"values", t->values, t->values_skipped},
-                {"derivatives", t->derivatives, t->derivatives_skipped},
-                {"central differences", t->differences, t->differences_skipped},
-                {"programs past a limit", t->programs - t->refused, t->refused}};
+    } rows[] = {
+        {"points", t->points - t->points_skipped, t->points_skipped},
+        {"values", t->values, t->values_skipped},
+        {"derivatives", t->derivatives, t->derivatives_skipped},
+        {"programs past a limit", t->programs - t->refused, t->refused},
+        /* Not capped: these say how well the interpreter could follow, at a few points and in code that makes
+                 * infinities of what it gets. */
+        {"central differences", t->differences, t->differences_skipped},
+        {"points of bsdfs", t->bsdf_points - t->bsdf_points_skipped, t->bsdf_points_skipped}};
     bool is_good = true;
-    (void)printf("%" PRIu64 " programs; %" PRIu64 " derivatives not 0, %" PRIu64
-                 " closure weights, %" PRIu64 " texture lookups\n",
-                 t->programs, t->derivatives_nonzero, t->closures, t->lookups);
+    (void)printf(
+        "%" PRIu64 " programs; %" PRIu64 " derivatives not 0, %" PRIu64 " closure weights, %" PRIu64
+        " texture lookups, %" PRIu64 " bsdfs with %" PRIu64 " numbers\n",
+        t->programs, t->derivatives_nonzero, t->closures, t->lookups, t->bsdfs, t->bsdf_numbers);
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         double skipped = percent(rows[i].skipped, rows[i].done);
-        bool is_capped = i != 3; /* differences are a check of the interpreter, at a few points */
+        bool is_capped = i < 4;
         (void)printf("%-22s %12" PRIu64 " compared, %.2f %% skipped%s\n", rows[i].name,
                      rows[i].done, skipped,
                      is_capped && skipped > SKIPPED_MAX_PERCENT ? ": too many" : "");

@@ -144,8 +144,69 @@ static GenType some_vector(Gen *g)
     return writer_basic((GenBase)(GEN_FLOAT2 + writer_pick(g, 3)));
 }
 
+/* Functions of ssl/stdlib/bsdf, which sources with a bsdf see. */
+static void bsdf_function(Gen *g, GenType t, uint32_t depth)
+{
+    enum { F = GEN_FLOAT, F2 = GEN_FLOAT2, V = GEN_FLOAT3, I = GEN_INT, B = GEN_BOOL };
+    static const struct {
+        const char *name, *member;
+        uint8_t result, count, args[6];
+    } rows[] = {
+        {"bsdf_cosine_pdf", "", F, 1, {F}},
+        {"bsdf_alpha", "", F, 2, {F, F}},
+        {"bsdf_schlick_weight", "", F, 1, {F}},
+        {"bsdf_fresnel", ".reflectance", F, 2, {F, F}},
+        {"bsdf_fresnel", ".cos_t", F, 2, {F, F}},
+        {"bsdf_fresnel_metal", "", F, 3, {F, F, F}},
+        {"ggx_d", "", F, 2, {V, F2}},
+        {"ggx_stretch", "", F, 2, {V, F2}},
+        {"ggx_reflection", ".value", F, 4, {V, F, V, F2}},
+        {"ggx_albedo", ".e1", F, 2, {F, F}},
+        {"ggx_albedo_average", ".b", F, 1, {F}},
+        {"dielectric_albedo", "", F, 3, {F, F, F}},
+        {"beckmann_d", "", F, 2, {V, F2}},
+        {"microfacet_reflection", ".pdf", F, 5, {B, V, F, V, F2}},
+        {"cloth_albedo", "", F, 2, {F, F}},
+        {"bsdf_index_below", "", F, 2, {F, B}},
+        {"bsdf_refraction_scale", "", F, 2, {F, I}},
+        {"bsdf_reflection_chance", "", F, 3, {F, V, V}},
+        {"bsdf_fibre_cone", ".low", F, 3, {V, F, F}},
+        {"bsdf_cone_pdf", "", F, 1, {F}},
+        {"bsdf_default_pdf", "", F, 2, {V, I}},
+        {"bsdf_circle", "", F2, 1, {F}},
+        {"bsdf_disk", "", F2, 1, {F2}},
+        {"bsdf_anisotropic_alpha", "", F2, 3, {F, F, F}},
+        {"bsdf_cosine_hemisphere", "", V, 1, {F2}},
+        {"bsdf_uniform_hemisphere", "", V, 1, {F2}},
+        {"bsdf_cone", "", V, 2, {F2, F}},
+        {"bsdf_mirrored", "", V, 2, {V, V}},
+        {"bsdf_lerp", "", V, 3, {V, V, F}},
+        {"bsdf_schlick", "", V, 3, {V, V, F}},
+        {"bsdf_fresnel_metal_average", "", V, 2, {V, V}},
+        {"bsdf_refracted", "", V, 5, {V, V, F, F, F}},
+        {"bsdf_frame_of", ".s", V, 1, {V}},
+        {"bsdf_frame", ".n", V, 4, {V, V, V, B}},
+        {"ggx_visible_normal", "", V, 4, {V, F, F2, F2}},
+        {"beckmann_visible_normal", "", V, 3, {V, F2, F2}},
+        {"bsdf_complement", ".average", V, 3, {F, V, V}},
+        {"bsdf_metal_tint", "", V, 2, {V, F}},
+        {"bsdf_default_sample", "", V, 2, {V, I}},
+    };
+    GenType args[6];
+    uint32_t of_type = 0, at = 0;
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i)
+        of_type += rows[i].result == t.base;
+    for (uint32_t left = writer_pick(g, of_type); rows[at].result != t.base || left-- > 0;)
+        ++at;
+    for (uint32_t i = 0; i < rows[at].count; ++i)
+        args[i] = writer_basic((GenBase)rows[at].args[i]);
+    apply(g, rows[at].name, rows[at].count, args, depth);
+    text(g, rows[at].member);
+}
+
 static void texture(Gen *g, const char *form, uint32_t depth)
 {
+    ASSERT(!g->is_pure);
     strbuf_printf(g->out, "%s<%s>(", form, writer_pick(g, 2) ? "tb" : "ta");
     bool has_footprint = writer_one_in(g, 4);
     for (uint32_t i = 0; i < (has_footprint ? 6 : 2); ++i) {
@@ -198,7 +259,7 @@ static void float_expr(Gen *g, uint32_t depth)
 {
     static const char *const ops[] = {"*", "+", "-"};
     GenType t = writer_basic(GEN_FLOAT);
-    switch (writer_pick(g, 19)) {
+    switch (writer_pick(g, g->is_pure ? 21 : 19)) {
     case 0:
         writer_leaf(g, t);
         break;
@@ -237,7 +298,10 @@ static void float_expr(Gen *g, uint32_t depth)
         apply_same(g, writer_pick(g, 2) ? "ddx" : "ddy", 1, t, depth);
         break;
     case 15:
-        texture(g, "texture2d_sample_alpha", depth);
+        if (g->is_pure)
+            bsdf_function(g, t, depth);
+        else
+            texture(g, "texture2d_sample_alpha", depth);
         break;
     case 16:
         text(g, "-");
@@ -252,6 +316,10 @@ static void float_expr(Gen *g, uint32_t depth)
     case 18:
         if (!writer_place(g, t, false, depth))
             writer_leaf(g, t);
+        break;
+    case 19:
+    case 20:
+        bsdf_function(g, t, depth);
         break;
     }
 }
@@ -278,7 +346,7 @@ static void special_vector(Gen *g, GenType t, uint32_t depth)
     const GenType rotation[] = {t, writer_basic(GEN_FLOAT), t};
     const GenType transformed[] = {writer_basic(GEN_MATRIX), t};
     if (t.base == GEN_FLOAT4) {
-        if (writer_pick(g, 2))
+        if (!g->is_pure && writer_pick(g, 2))
             texture(g, "texture2d_sample_rgba", depth);
         else
             binary(g, writer_basic(GEN_MATRIX), "*", t, depth);
@@ -306,7 +374,10 @@ static void special_vector(Gen *g, GenType t, uint32_t depth)
         apply(g, "transform", 2, transformed, depth);
         break;
     case 4:
-        texture(g, "texture2d_sample", depth);
+        if (g->is_pure)
+            bsdf_function(g, t, depth);
+        else
+            texture(g, "texture2d_sample", depth);
         break;
     }
 }
@@ -315,7 +386,8 @@ static void vector_expr(Gen *g, GenType t, uint32_t depth)
 {
     static const char *const ops[] = {"+", "*", "-"};
     GenType f = writer_basic(GEN_FLOAT);
-    switch (writer_pick(g, 16)) {
+    bool has_library = g->is_pure && t.base != GEN_FLOAT4;
+    switch (writer_pick(g, has_library ? 18 : 16)) {
     case 0:
         writer_leaf(g, t);
         break;
@@ -367,6 +439,10 @@ static void vector_expr(Gen *g, GenType t, uint32_t depth)
     case 15:
         if (!writer_place(g, t, false, depth))
             writer_leaf(g, t);
+        break;
+    case 16:
+    case 17:
+        bsdf_function(g, t, depth);
         break;
     }
 }
@@ -484,12 +560,25 @@ static void matrix_expr(Gen *g, uint32_t depth)
     }
 }
 
+/* make_closure of a bsdf of the source. */
+static void own_closure(Gen *g, uint32_t depth)
+{
+    uint32_t at = writer_pick(g, g->bsdfs.count);
+    const GenBsdf b = g->bsdfs.data[at];
+    strbuf_printf(g->out, "make_closure<B%u>(", at);
+    for (uint32_t i = 0; i < b.arg_count; ++i) {
+        text(g, i ? ", " : "");
+        writer_expr(g, writer_basic(b.arg[i]), depth);
+    }
+    text(g, ")");
+}
+
 static void closure_expr(Gen *g, uint32_t depth)
 {
     GenType t = writer_basic(GEN_CLOSURE), c = writer_basic(GEN_FLOAT3),
             f = writer_basic(GEN_FLOAT);
     const GenType lambert[] = {c, c}, coat[] = {f, t}, mixed[] = {t, t, f};
-    switch (writer_pick(g, 8)) {
+    switch (writer_pick(g, g->bsdfs.count ? 11 : 8)) {
     case 0:
         writer_leaf(g, t);
         break;
@@ -513,6 +602,11 @@ static void closure_expr(Gen *g, uint32_t depth)
         break;
     case 7:
         call_or_leaf(g, t, depth);
+        break;
+    case 8:
+    case 9:
+    case 10:
+        own_closure(g, depth);
         break;
     }
 }

@@ -60,7 +60,7 @@ static bool global(Gen *g, GenType t)
                        : t.base == GEN_INT    ? "gn"
                        : t.base == GEN_BOOL   ? "gb"
                                               : NULL;
-    if (!name || t.dims)
+    if (!name || t.dims || g->is_pure)
         return false;
     strbuf_printf(g->out, "global_value<%c%c>%s", name[0], name[1], name + 2);
     return true;
@@ -78,6 +78,16 @@ void writer_leaf(Gen *g, GenType t)
 }
 
 /* --- variables and their parts ---------------------------------------------------------------- */
+
+/* A number of a variable, of which the compiler does not know the value. */
+static const char *unknown_float(Gen *g)
+{
+    for (uint32_t i = g->vars.count; i-- > 0;)
+        if (!g->vars.data[i].is_of_file &&
+            writer_same(g->vars.data[i].type, writer_basic(GEN_FLOAT)))
+            return g->vars.data[i].name;
+    return "0.5";
+}
 
 static void index_text(Gen *g, uint32_t count, uint32_t depth)
 {
@@ -97,6 +107,10 @@ static void index_text(Gen *g, uint32_t count, uint32_t depth)
         text(g, count == 4 ? " & 3" : " & 1");
         break;
     case 7: /* may be out of range, but no constant */
+        if (g->is_pure) {
+            strbuf_printf(g->out, "int(%s * 3.0)", unknown_float(g));
+            break;
+        }
         text(g, "global_value<gn> ^ ");
         writer_expr(g, writer_basic(GEN_INT), depth - 1);
         break;
@@ -188,7 +202,7 @@ bool writer_place(Gen *g, GenType t, bool is_written, uint32_t depth)
 
 static bool can_call(Gen *g, const GenFunc *f)
 {
-    if (f->cost * g->turns > 3000 || g->cost + f->cost > 4000)
+    if (f->cost * g->turns > 3000 || g->cost + f->cost > 4000 || (g->is_pure && !f->is_pure))
         return false;
     for (uint32_t i = 0; i < f->param_count; ++i) {
         bool is_found = f->direction[i] == GEN_IN && f->param[i].dims == 0;

@@ -1,21 +1,21 @@
 /* Statements, functions and the shader. */
 #include "tests/ssl/random/source_writer.h"
 
-enum { NODES_PER_STATEMENT = 14, TURNS_MAX = 60 };
+enum { TURNS_MAX = 60 };
 
 static void text(Gen *g, const char *s)
 {
     strbuf_append_c(g->out, s);
 }
 
-static const char *new_name(Gen *g)
+const char *writer_new_name(Gen *g)
 {
     return arena_printf(g->arena, "v%u", g->next_name++);
 }
 
-static void add_var(Gen *g, const char *name, GenType t, bool is_writable)
+void writer_add_var(Gen *g, const char *name, GenType t, bool is_writable)
 {
-    array_push(g->arena, &g->vars, (GenVar){name, t, is_writable});
+    array_push(g->arena, &g->vars, (GenVar){.name = name, .type = t, .is_writable = is_writable});
 }
 
 static bool has_var(Gen *g, GenType t)
@@ -32,11 +32,13 @@ static void declaration(Gen *g, uint32_t depth)
 {
     GenType t = writer_type(g, true);
     bool is_array = t.dims > 0;
-    const char *name = new_name(g);
+    const char *name = writer_new_name(g);
+    bool is_constant = g->is_state && writer_pick(g, 2);
+    text(g, is_constant ? "const " : "");
     writer_type_name(g, t);
     text(g, name);
     writer_type_sizes(g, t);
-    if (!writer_one_in(g, 8)) {
+    if (is_constant || !writer_one_in(g, 8)) {
         text(g, " = ");
         if (is_array && (!has_var(g, t) || writer_pick(g, 2)))
             writer_literal(g, t);
@@ -44,13 +46,13 @@ static void declaration(Gen *g, uint32_t depth)
             writer_expr(g, t, depth);
     }
     if (!is_array && t.base <= GEN_FLOAT && writer_one_in(g, 6)) { /* a second declarator */
-        const char *second = new_name(g);
+        const char *second = writer_new_name(g);
         strbuf_printf(g->out, ", %s = ", second);
         writer_expr(g, t, depth);
-        add_var(g, second, t, true);
+        writer_add_var(g, second, t, !is_constant);
     }
     text(g, ";");
-    add_var(g, name, t, true);
+    writer_add_var(g, name, t, !is_constant);
 }
 
 static void assignment(Gen *g, uint32_t depth)
@@ -78,15 +80,16 @@ static void assignment(Gen *g, uint32_t depth)
 static void closure_statement(Gen *g, uint32_t depth)
 {
     GenType t = writer_basic(GEN_CLOSURE);
-    if (g->loop_depth > 0 || g->turns > 1) { /* sums that grow in a loop are refused */
+    if (g->loop_depth > 0 || g->turns > 1 ||
+        g->is_pure) { /* sums that grow in a loop are refused */
         text(g, ";");
         return;
     }
-    const char *name = new_name(g);
+    const char *name = writer_new_name(g);
     strbuf_printf(g->out, "closure %s = ", name);
     writer_expr(g, t, depth);
     text(g, ";");
-    add_var(g, name, t, false);
+    writer_add_var(g, name, t, false);
 }
 
 static void call_statement(Gen *g, uint32_t depth)
@@ -101,11 +104,15 @@ static void call_statement(Gen *g, uint32_t depth)
 
 static void leave(Gen *g, uint32_t depth)
 {
+    if (g->is_state && g->loop_depth == 0) {
+        assignment(g, depth);
+        return;
+    }
     text(g, "if (");
     writer_expr(g, writer_basic(GEN_BOOL), depth);
     text(g, ") ");
     uint32_t which = writer_pick(g, 3);
-    if (which < 2 && g->loop_depth > 0) {
+    if ((which < 2 || g->is_state) && g->loop_depth > 0) {
         text(g, which ? "continue;" : "break;");
         return;
     }
@@ -156,7 +163,7 @@ static void count_text(Gen *g, uint32_t count, uint32_t depth)
 static void loop(Gen *g, uint32_t depth)
 {
     uint32_t count = 1 + writer_pick(g, 5), vars = g->vars.count;
-    const char *name = new_name(g);
+    const char *name = writer_new_name(g);
     if (g->turns * (count + 2) > TURNS_MAX) {
         text(g, ";");
         return;
@@ -166,7 +173,7 @@ static void loop(Gen *g, uint32_t depth)
         strbuf_printf(g->out, "for (int %s = 0; %s < ", name, name);
         count_text(g, count, depth);
         strbuf_printf(g->out, writer_pick(g, 2) ? "; ++%s) " : "; %s++) ", name);
-        add_var(g, name, writer_basic(GEN_INT), false);
+        writer_add_var(g, name, writer_basic(GEN_INT), false);
         loop_body(g, count < 3 ? 3 : count, depth);
         break;
     case 1:
@@ -178,14 +185,14 @@ static void loop(Gen *g, uint32_t depth)
             writer_expr(g, writer_basic(GEN_BOOL), depth);
         }
         text(g, ") ");
-        add_var(g, name, writer_basic(GEN_INT), false);
+        writer_add_var(g, name, writer_basic(GEN_INT), false);
         loop_body(g, count, depth);
         return; /* the counter stays in scope */
     case 2:
         strbuf_printf(g->out, "int %s = 0;", name);
         writer_line(g);
         text(g, "do ");
-        add_var(g, name, writer_basic(GEN_INT), false);
+        writer_add_var(g, name, writer_basic(GEN_INT), false);
         loop_body(g, count, depth);
         strbuf_printf(g->out, " while (++%s < ", name);
         count_text(g, count, 0);
@@ -197,10 +204,10 @@ static void loop(Gen *g, uint32_t depth)
     g->vars.count = vars;
 }
 
-static void statement(Gen *g, uint32_t depth)
+void writer_statement(Gen *g, uint32_t depth)
 {
     g->cost += g->turns;
-    g->nodes_left = NODES_PER_STATEMENT;
+    g->nodes_left = WRITER_NODES;
     switch (writer_pick(g, 14)) {
     default:
         assignment(g, 4);
@@ -243,7 +250,7 @@ void writer_block(Gen *g, uint32_t statements, uint32_t depth)
     ++g->indent;
     for (uint32_t i = 0; i < statements; ++i) {
         writer_line(g);
-        statement(g, depth);
+        writer_statement(g, depth);
     }
     --g->indent;
     writer_line(g);
@@ -275,16 +282,21 @@ static void struct_declaration(Gen *g)
 }
 
 /* The names that are visible at the beginning of a function. */
-static void begin_function(Gen *g, GenType result)
+void writer_begin_function(Gen *g, GenType result)
 {
     g->vars.count = 0;
     g->cost = 1;
     g->turns = 1;
     g->loop_depth = 0;
     g->result = result;
+    g->is_state = false;
     for (uint32_t i = 0; i < g->structs.count; ++i)
-        add_var(g, arena_printf(g->arena, "k%u", i), (GenType){.base = (uint8_t)(GEN_STRUCT + i)},
-                false);
+        array_push(g->arena, &g->vars,
+                   ((GenVar){.name = arena_printf(g->arena, "k%u", i),
+                             .type = {.base = (uint8_t)(GEN_STRUCT + i)},
+                             .is_of_file = true}));
+    for (uint32_t i = 0; i < g->tables.count; ++i)
+        array_push(g->arena, &g->vars, g->tables.data[i]);
 }
 
 /* Does a function of this name take the same types already? */
@@ -307,11 +319,13 @@ static bool is_taken(Gen *g, const GenFunc *f)
 
 static void choose_signature(Gen *g, GenFunc *f)
 {
-    *f = (GenFunc){.result = writer_type(g, false), .param_count = writer_pick(g, GEN_PARAMS_MAX)};
+    *f = (GenFunc){.result = writer_type(g, false),
+                   .param_count = writer_pick(g, GEN_PARAMS_MAX),
+                   .is_pure = g->is_pure};
     uint32_t kind = writer_pick(g, 8);
     if (kind == 7)
         f->result = writer_basic(GEN_VOID);
-    else if (kind == 6)
+    else if (kind == 6 && !g->is_pure)
         f->result = writer_basic(GEN_CLOSURE);
     else if (kind == 5 && g->structs.count)
         f->result = (GenType){.base = (uint8_t)(GEN_STRUCT + writer_pick(g, g->structs.count))};
@@ -337,11 +351,11 @@ static void function(Gen *g)
     static const char *const ways[] = {"", "out ", "inout "};
     GenFunc f;
     choose_signature(g, &f);
-    begin_function(g, f.result);
+    writer_begin_function(g, f.result);
     writer_type_name(g, f.result);
     strbuf_printf(g->out, "f%u(", f.name);
     for (uint32_t i = 0; i < f.param_count; ++i) {
-        const char *name = new_name(g);
+        const char *name = writer_new_name(g);
         strbuf_printf(g->out, "%s%s", i ? ", " : "", ways[f.direction[i]]);
         writer_type_name(g, f.param[i]);
         text(g, name);
@@ -350,17 +364,17 @@ static void function(Gen *g)
             text(g, " = ");
             writer_literal(g, f.param[i]);
         }
-        add_var(g, name, f.param[i], true);
+        writer_add_var(g, name, f.param[i], true);
     }
     text(g, ")\n{");
     g->indent = 1;
     uint32_t statements = 1 + writer_pick(g, g->size->statements);
     for (uint32_t i = 0; i < statements; ++i) {
         writer_line(g);
-        statement(g, 2);
+        writer_statement(g, 2);
     }
     if (f.result.base != GEN_VOID) {
-        g->nodes_left = NODES_PER_STATEMENT;
+        g->nodes_left = WRITER_NODES;
         writer_line(g);
         text(g, "return ");
         writer_expr(g, f.result, 4);
@@ -383,16 +397,18 @@ static void recursive_function(Gen *g)
                  .param = {t, writer_basic(GEN_INT), writer_basic(GEN_INT)},
                  .direction = {GEN_IN, GEN_INOUT, GEN_IN},
                  .param_count = 3,
-                 .is_recursive = true};
-    const char *x = new_name(g), *calls = new_name(g), *depth = new_name(g), *v = new_name(g);
-    begin_function(g, t);
+                 .is_recursive = true,
+                 .is_pure = g->is_pure};
+    const char *x = writer_new_name(g), *calls = writer_new_name(g), *depth = writer_new_name(g),
+               *v = writer_new_name(g);
+    writer_begin_function(g, t);
     writer_type_name(g, t);
     strbuf_printf(g->out, "f%u(", f.name);
     writer_type_name(g, t);
     strbuf_printf(g->out, "%s, inout int %s, int %s)\n{", x, calls, depth);
-    add_var(g, x, t, true);
-    add_var(g, calls, writer_basic(GEN_INT), true);
-    add_var(g, depth, writer_basic(GEN_INT), false);
+    writer_add_var(g, x, t, true);
+    writer_add_var(g, calls, writer_basic(GEN_INT), true);
+    writer_add_var(g, depth, writer_basic(GEN_INT), false);
     g->indent = 1;
     g->turns = 4;
     writer_line(g);
@@ -402,11 +418,11 @@ static void recursive_function(Gen *g)
     writer_line(g);
     strbuf_printf(g->out, "    return %s;", x);
     writer_line(g);
-    statement(g, 1);
+    writer_statement(g, 1);
     writer_line(g);
     writer_type_name(g, t);
     strbuf_printf(g->out, "%s = ", v);
-    g->nodes_left = NODES_PER_STATEMENT;
+    g->nodes_left = WRITER_NODES;
     writer_expr(g, t, 3);
     text(g, ";");
     writer_line(g);
@@ -441,25 +457,26 @@ static const struct {
 
 static void shader(Gen *g)
 {
-    begin_function(g, writer_basic(GEN_VOID));
+    writer_begin_function(g, writer_basic(GEN_VOID));
     text(g, "shader random(");
     for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); ++i) {
         GenBase base = shader_params[i].base;
         strbuf_printf(g->out, "%s\n    %s", i ? "," : "", shader_params[i].text);
         if (base != GEN_CLOSURE)
-            add_var(g, shader_params[i].name, writer_basic(base), shader_params[i].is_output);
+            writer_add_var(g, shader_params[i].name, writer_basic(base),
+                           shader_params[i].is_output);
     }
     text(g, ")\n{");
     g->indent = 1;
     uint32_t statements = 1 + writer_pick(g, g->size->statements * 2);
     for (uint32_t i = 0; i < statements; ++i) {
         writer_line(g);
-        statement(g, 2);
+        writer_statement(g, 2);
     }
     for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); ++i) {
         if (!shader_params[i].is_output || writer_pick(g, 4) == 0)
             continue;
-        g->nodes_left = NODES_PER_STATEMENT;
+        g->nodes_left = WRITER_NODES;
         writer_line(g);
         strbuf_printf(g->out, "%s = ", shader_params[i].name);
         writer_expr(g, writer_basic(shader_params[i].base), 5);
@@ -468,19 +485,60 @@ static void shader(Gen *g)
     text(g, "\n}\n");
 }
 
+/* A table of numbers: from 32 on they lie in the memory of the object, others in the code. */
+static void table(Gen *g)
+{
+    static const uint8_t sizes[] = {8, 31, 32, 33, 40, 64, 100};
+    static const GenBase bases[] = {GEN_FLOAT, GEN_FLOAT, GEN_INT, GEN_FLOAT3};
+    GenType t = {.base = (uint8_t)bases[writer_pick(g, SORT_COUNT_OF(bases))],
+                 .dims = 1,
+                 .dim = {sizes[writer_pick(g, SORT_COUNT_OF(sizes))]}};
+    const char *name = arena_printf(g->arena, "t%u", g->tables.count);
+    uint32_t start = writer_pick(g, 1000);
+    text(g, "const ");
+    writer_type_name(g, t);
+    strbuf_printf(g->out, "%s[%u] = {", name, t.dim[0]);
+    for (uint32_t i = 0; i < t.dim[0]; ++i) {
+        uint32_t n = (start + i * 37) % 101;
+        strbuf_append_c(g->out, i ? ", " : "");
+        if (t.base == GEN_FLOAT3)
+            strbuf_printf(g->out, "float3(0.%02u, %u, -%u.5)", n % 100, n % 3, n % 7);
+        else
+            strbuf_printf(g->out, t.base == GEN_INT ? "%u" : "%u.25", n);
+    }
+    text(g, "};\n");
+    array_push(g->arena, &g->tables, ((GenVar){.name = name, .type = t, .is_of_file = true}));
+}
+
+static void functions(Gen *g, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        if (writer_one_in(g, 6))
+            recursive_function(g);
+        else
+            function(g);
+    }
+}
+
 void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBuf *out)
 {
     Gen g = {.choices = choices, .size = size, .arena = arena, .out = out};
     text(&g, "texture2d ta, tb;\n");
-    uint32_t structs = writer_pick(&g, 3), functions = writer_pick(&g, size->functions + 1);
+    uint32_t structs = writer_pick(&g, 3), count = writer_pick(&g, size->functions + 1);
+    uint32_t tables = writer_one_in(&g, 6) ? 1 + writer_pick(&g, 2) : 0;
+    uint32_t bsdfs = writer_one_in(&g, 6) ? 1 + writer_pick(&g, 2) : 0;
     for (uint32_t i = 0; i < structs; ++i)
         struct_declaration(&g);
+    for (uint32_t i = 0; i < tables; ++i)
+        table(&g);
     text(&g, "\n");
-    for (uint32_t i = 0; i < functions; ++i) {
-        if (writer_one_in(&g, 6))
-            recursive_function(&g);
-        else
-            function(&g);
+    g.is_pure = bsdfs > 0;
+    functions(&g, g.is_pure ? (count + 1) / 2 : count);
+    for (uint32_t i = 0; i < bsdfs; ++i)
+        writer_bsdf(&g);
+    if (g.is_pure) {
+        g.is_pure = false;
+        functions(&g, count / 2);
     }
     shader(&g);
 }
