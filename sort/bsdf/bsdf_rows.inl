@@ -1,51 +1,127 @@
-/* The loops over rows of a block, and the runs of programs between them. bsdf_rows.c, bsdf_rows_v3.c and bsdf_rows_v4.c compile
- * this for each class of CPUs, under the name BSDF_ROWS. Loops have no branches, so that the compiler computes several lanes at
- * once; bits are the same in every class. */
+/* The arithmetic on rows of a block, and the runs of programs between it. bsdf_rows.c, bsdf_rows_v3.c and bsdf_rows_v4.c compile
+ * this for each class of CPUs, under the name BSDF_ROWS. Rows are computed in pieces of as many lanes as the CPU has in a register,
+ * by the vector types of GCC and Clang; bits are the same in every class. */
 #include "base/cast.h"
 #include "base/check.h"
+#include "base/compiler.h"
 #include "sort/bsdf/bsdf_wide.h"
 #include "ssl/ssl_limits.h"
 #include <float.h>
 #include <string.h>
+#if defined(__SSE2__)
+#    include <immintrin.h>
+#endif
 
-#define EACH_LANE(i) for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+#if defined(__AVX512DQ__)
+enum { PIECE = 16 };
+#elif defined(__AVX2__)
+enum { PIECE = 8 };
+#else
+enum { PIECE = 4 };
+#endif
 
-/* Lanes as a row of all ones or zeros each. */
-typedef int32_t LaneRow[SSL_BLOCK];
+/* A piece of a row. Comparisons give lanes that are all ones or all zeros: a mask. */
+typedef float Row __attribute__((vector_size(4 * PIECE)));
+typedef int32_t RowMask __attribute__((vector_size(4 * PIECE)));
 
-static inline void lanes_to_row(uint32_t lanes, LaneRow out)
+/* Runs the statement for the pieces of a block, of which p is the first lane. */
+#define EACH_PIECE(p) for (uint32_t p = 0; p < SSL_BLOCK; p += PIECE)
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+SORT_ALWAYS_INLINE Row row_get(const float *at)
 {
-    EACH_LANE(i) out[i] = lanes & 1u << i ? -1 : 0;
+    Row row;
+    memcpy(&row, at, sizeof row);
+    return row;
 }
 
-static inline uint16_t lanes_from_row(const LaneRow row)
+SORT_ALWAYS_INLINE RowMask row_get_bits(const void *at)
+{
+    RowMask row;
+    memcpy(&row, at, sizeof row);
+    return row;
+}
+
+/* Stores floats, ints or masks. */
+#define row_set(at, row) memcpy(at, &(row), sizeof(Row))
+
+SORT_ALWAYS_INLINE Row row_select(RowMask mask, Row a, Row b)
+{
+    return (Row)(((RowMask)a & mask) | ((RowMask)b & ~mask));
+}
+
+SORT_ALWAYS_INLINE Row row_abs(Row x)
+{
+    return (Row)((RowMask)x & 0x7fffffff);
+}
+
+SORT_ALWAYS_INLINE Row row_max(Row a, Row b)
+{
+    return row_select(a > b, a, b);
+}
+
+SORT_ALWAYS_INLINE Row row_min(Row a, Row b)
+{
+    return row_select(a < b, a, b);
+}
+
+SORT_ALWAYS_INLINE Row row_dot(const BsdfRow a[3], const BsdfRow b[3], uint32_t p)
+{
+    return row_get(&a[0][p]) * row_get(&b[0][p]) + row_get(&a[1][p]) * row_get(&b[1][p]) +
+           row_get(&a[2][p]) * row_get(&b[2][p]);
+}
+
+SORT_ALWAYS_INLINE RowMask mask_of(uint32_t lanes, uint32_t p)
+{
+    RowMask bits;
+    for (uint32_t i = 0; i < PIECE; ++i)
+        bits[i] = 1 << i;
+    return (bits & (int32_t)(lanes >> p)) != 0;
+}
+
+/* Returns the lanes of a mask as bits of a block. */
+SORT_ALWAYS_INLINE uint16_t lanes_of(RowMask mask, uint32_t p)
 {
     uint32_t lanes = 0;
-    EACH_LANE(i) lanes |= (uint32_t)row[i] & 1u << i;
-    return (uint16_t)lanes;
+#if defined(__AVX512DQ__)
+    lanes = _mm512_movepi32_mask((__m512i)mask);
+#elif defined(__AVX2__)
+    lanes = (uint32_t)_mm256_movemask_ps((__m256)mask);
+#elif defined(__SSE2__)
+    lanes = (uint32_t)_mm_movemask_ps((__m128)mask);
+#else
+    for (uint32_t i = 0; i < PIECE; ++i)
+        lanes |= (uint32_t)mask[i] & 1u << i;
+#endif
+    return (uint16_t)(lanes << p);
 }
 
 /* Returns the lanes in which all `count` rows are finite. */
 static uint16_t finite_lanes(const float *rows, uint32_t count)
 {
-    alignas(64) BsdfRow sum = {0};
-    alignas(64) LaneRow is_finite;
-    for (uint32_t r = 0; r < count; ++r)
-        EACH_LANE(i) sum[i] += rows[(size_t)r * SSL_BLOCK + i] * 0.0f; /* NaN unless finite */
-    EACH_LANE(i) is_finite[i] = sum[i] == 0.0f ? -1 : 0;
-    return lanes_from_row(is_finite);
+    uint16_t lanes = 0;
+    EACH_PIECE(p)
+    {
+        Row sum = {0};
+        for (uint32_t r = 0; r < count; ++r)
+            sum += row_get(rows + (size_t)r * SSL_BLOCK + p) * 0.0f; /* NaN unless finite */
+        lanes |= lanes_of(sum == 0.0f, p);
+    }
+    return lanes;
 }
 
-static uint16_t nonblack_lanes(const float *weight)
+/* Returns the lanes in which one of three numbers is not zero. */
+static uint16_t nonzero_lanes(const float *rows)
 {
-    alignas(64) LaneRow is_there;
-    EACH_LANE(i)
+    uint16_t lanes = 0;
+    EACH_PIECE(p)
     {
-        float most = maxf(maxf(fabsf(weight[i]), fabsf(weight[SSL_BLOCK + i])),
-                          fabsf(weight[2 * SSL_BLOCK + i]));
-        is_there[i] = most > 0.0f ? -1 : 0;
+        Row x = row_abs(row_get(rows + p)), y = row_abs(row_get(rows + SSL_BLOCK + p));
+        Row z = row_abs(row_get(rows + (size_t)2 * SSL_BLOCK + p));
+        lanes |= lanes_of(row_max(row_max(x, y), z) > 0.0f, p);
     }
-    return lanes_from_row(is_there);
+    return lanes;
 }
 
 /* Returns the rows that all programs of a term read. */
@@ -57,23 +133,14 @@ static BsdfRows rows_of(const BsdfBlock *b, const BsdfTerm *term)
                        [BSDF_LIST_STATE] = term->state}};
 }
 
-/* Returns the lanes in which something scatters: not those that the viewer sees edge-on. */
-static uint16_t facing_lanes(const BsdfView *v)
-{
-    alignas(64) LaneRow is_facing;
-    EACH_LANE(i)
-    {
-        float cosine =
-            v->wo[0][i] * v->Ng[0][i] + v->wo[1][i] * v->Ng[1][i] + v->wo[2][i] * v->Ng[2][i];
-        is_facing[i] = fabsf(cosine) >= BSDF_COS_MIN ? -1 : 0;
-    }
-    return lanes_from_row(is_facing);
-}
+/* --- terms ------------------------------------------------------------------------------------ */
 
 static void begin(BsdfBlock *b)
 {
     b->term_count = b->lobe_count = b->row_count = 0;
-    b->facing = facing_lanes(&b->view);
+    b->facing = 0; /* nothing scatters where the viewer sees the surface edge-on */
+    EACH_PIECE(p)
+    b->facing |= lanes_of(row_abs(row_dot(b->view.wo, b->view.Ng, p)) >= BSDF_COS_MIN, p);
     memset(b->select_sum, 0, sizeof b->select_sum);
     memset(b->emission, 0, sizeof b->emission);
     memset(b->holdout, 0, sizeof b->holdout);
@@ -84,34 +151,46 @@ static void begin(BsdfBlock *b)
     memset(b->counts, 0, sizeof b->counts);
 }
 
-/* --- terms ------------------------------------------------------------------------------------ */
+static void add_transparency(BsdfBlock *b, const BsdfBlockLobe *lobe)
+{
+    const float *weight = lobe->term->share;
+    const float *albedo = lobe->term->state + (size_t)lobe->def->albedo * SSL_BLOCK;
+    for (size_t c = 0; c < 3; ++c)
+        EACH_PIECE(p)
+        {
+            Row through =
+                row_get(weight + c * SSL_BLOCK + p) * row_get(albedo + c * SSL_BLOCK + p);
+            Row sum = row_get(&b->transparency[c][p]);
+            sum += row_select(mask_of(lobe->live, p), through, (Row){0});
+            row_set(&b->transparency[c][p], sum);
+        }
+}
 
 static void add_lobe(BsdfBlock *b, BsdfTerm *term, const BsdfLobeDef *def)
 {
     size_t index = (size_t)(def - term->def->lobes);
     const float *select = term->share + (BSDF_SHARE_SELECT + index) * SSL_BLOCK;
-    alignas(64) LaneRow live;
-    EACH_LANE(i) live[i] = select[i] > 0.0f ? -1 : 0;
-    uint16_t lanes = lanes_from_row(live);
+    uint16_t lanes = 0;
+    EACH_PIECE(p)
+    {
+        RowMask live = row_get(select + p) > 0.0f;
+        Row sum = row_get(&b->select_sum[p]) + row_get(select + p);
+        RowMask flags = row_get_bits(&b->flags[p]) | (live & (int32_t)def->flags);
+        RowMask counts = row_get_bits(&b->counts[p]) - live;
+        row_set(&b->select_sum[p], sum);
+        row_set(&b->flags[p], flags);
+        row_set(&b->counts[p], counts);
+        lanes |= lanes_of(live, p);
+    }
     if (lanes == 0)
         return;
     ASSERT(b->lobe_count < b->lobe_room && def->albedo != BSDF_NO_ROW);
-    b->lobes[b->lobe_count++] = (BsdfBlockLobe){def, term, select, lanes};
-    EACH_LANE(i)
-    {
-        b->select_sum[i] += select[i];
-        b->flags[i] |= def->flags & (uint32_t)live[i];
-        b->counts[i] -= (uint32_t)live[i];
-    }
+    BsdfBlockLobe *lobe = &b->lobes[b->lobe_count++];
+    *lobe = (BsdfBlockLobe){def, term, select, lanes};
     if (!(def->flags & SSL_LOBE_DELTA))
         term->smooth |= lanes;
-    const float *albedo = term->state + (size_t)def->albedo * SSL_BLOCK;
-    for (uint32_t c = 0; c < 3 && (def->flags & SSL_LOBE_TRANSPARENT); ++c)
-        EACH_LANE(i)
-        {
-            float through = term->share[c * SSL_BLOCK + i] * albedo[c * SSL_BLOCK + i];
-            b->transparency[c][i] += live[i] ? through : 0.0f;
-        }
+    if (def->flags & SSL_LOBE_TRANSPARENT)
+        add_transparency(b, lobe);
 }
 
 /* Returns the lanes of `live` in which a term with these numbers scatters light. */
@@ -123,7 +202,7 @@ static uint16_t lanes_of_term(BsdfBlock *b, const BsdfDef *def, const float *arg
     uint16_t finite = finite_lanes(args, def->arg_rows) & finite_lanes(weight, 3);
     if (SORT_UNLIKELY(live & (uint16_t)~finite))
         bsdf_block_note_fault(b, live & (uint16_t)~finite, BSDF_FAULT_NOT_FINITE);
-    live &= finite & nonblack_lanes(weight);
+    live &= finite & nonzero_lanes(weight);
     return def->lobes[0].flags & SSL_LOBE_TRANSPARENT ? live : live & b->facing;
 }
 
@@ -158,14 +237,13 @@ static const BsdfTerm *add(BsdfBlock *b, const BsdfDef *def, const float *args, 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static void eval(const BsdfBlock *b, BsdfRow wi[3], uint16_t live, BsdfRow out_f_cos[3],
-                 BsdfRow out_pdf)
+/* Sums f cos and density, times select_sum, over all terms. Returns the sums, which are one of `values` or constant. */
+static const BsdfValue *sum_terms(const BsdfBlock *b, const float *wi, uint16_t live,
+                                  BsdfValue values[2])
 {
     static const BsdfValue none;
     const BsdfValue *sum = &none;
-    BsdfValue values[2];
     alignas(64) BsdfRow fault;
-    alignas(64) LaneRow is_live;
     for (uint32_t t = 0; t < b->term_count; ++t) {
         const BsdfTerm *term = &b->terms[t];
         if (!(term->smooth & live))
@@ -173,59 +251,93 @@ static void eval(const BsdfBlock *b, BsdfRow wi[3], uint16_t live, BsdfRow out_f
         ASSERT(term->def->programs[BSDF_EVAL]);
         BsdfValue *next = &values[sum == &values[0]];
         BsdfRows rows = rows_of(b, term);
-        rows.list[BSDF_LIST_WI] = wi;
+        rows.list[BSDF_LIST_WI] = cast_away_const(wi);
         rows.list[BSDF_LIST_SUM] = cast_away_const(sum);
         rows.list[BSDF_LIST_VALUE] = next;
         rows.list[BSDF_LIST_FAULT] = fault;
         bsdf_program_run(term->def, BSDF_EVAL, &rows, live);
         sum = next;
     }
-    lanes_to_row(live, is_live);
-    for (uint32_t c = 0; c < 3; ++c)
-        EACH_LANE(i) out_f_cos[c][i] = is_live[i] ? sum->f_cos[c][i] : 0.0f;
-    EACH_LANE(i)
+    return sum;
+}
+
+/* Returns the density of a sum over all terms, 0 in other lanes. */
+SORT_ALWAYS_INLINE Row density_of(const BsdfBlock *b, const BsdfValue *sum, RowMask live, uint32_t p)
+{
+    Row pdf = row_get(&sum->pdf[p]);
+    return row_select(live & (pdf > 0.0f), pdf / row_get(&b->select_sum[p]), (Row){0});
+}
+
+static void eval(const BsdfBlock *b, BsdfRow wi[3], uint16_t live, BsdfRow out_f_cos[3],
+                 BsdfRow out_pdf)
+{
+    BsdfValue values[2];
+    const BsdfValue *sum = sum_terms(b, wi[0], live, values);
+    EACH_PIECE(p)
     {
-        float pdf = sum->pdf[i] / b->select_sum[i];
-        out_pdf[i] = is_live[i] && sum->pdf[i] > 0.0f ? pdf : 0.0f;
+        RowMask is_live = mask_of(live, p);
+        for (uint32_t c = 0; c < 3; ++c) {
+            Row f_cos = row_select(is_live, row_get(&sum->f_cos[c][p]), (Row){0});
+            row_set(&out_f_cos[c][p], f_cos);
+        }
+        Row pdf = density_of(b, sum, is_live, p);
+        row_set(&out_pdf[p], pdf);
     }
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+/* Where the choice among lobes stands. */
+typedef struct Choice {
+    Row target, rest;      /* what is left of u, times select_sum; what the direction is drawn by */
+    RowMask is_open, left; /* lanes that have chosen none; lobes that are left to choose from */
+    RowMask index, flags, lobe;
+} Choice;
+
+/* Offers a lobe to the lanes that have chosen none. Returns those that take it. */
+SORT_ALWAYS_INLINE uint16_t offer(const BsdfBlock *b, uint32_t l, uint32_t p, Choice *choice)
+{
+    const BsdfBlockLobe *lobe = &b->lobes[l];
+    Row select = row_get(lobe->select + p);
+    RowMask is_here = (select > 0.0f) & choice->is_open;
+    RowMask is_reached = (choice->target < select) | (choice->left == 1);
+    RowMask take = is_here & is_reached, pass = is_here & ~is_reached;
+    if (b->lobe_count > 1) { /* else all of u is left */
+        Row part = row_min(row_max(choice->target / select, (Row){0}), (Row){0} + 0x1.fffffep-1f);
+        RowMask is_rescaled = take & (row_get_bits(&b->counts[p]) > 1);
+        choice->rest = row_select(is_rescaled, part, choice->rest);
+    }
+    choice->target -= row_select(pass, select, (Row){0});
+    choice->left += pass;
+    choice->is_open &= ~take;
+    choice->index |= take & (int32_t)(lobe->def - lobe->term->def->lobes);
+    choice->flags |= take & (int32_t)lobe->def->flags;
+    choice->lobe |= take & (int32_t)l;
+    return lanes_of(take, p);
+}
+
 /* Chooses a lobe in each lane of `live`, and rescales what is left of u to [0, 1). out_chosen: lanes by lobe. */
 static void choose_lobes(const BsdfBlock *b, uint16_t live, BsdfDraw *draw, BsdfDrawn *out,
                          uint16_t out_chosen[])
 {
-    alignas(64) BsdfRow target, rest;
-    alignas(64) LaneRow is_open, take, left;
-    lanes_to_row(live, is_open);
-    EACH_LANE(i) target[i] = draw->u[0][i] * b->select_sum[i];
-    EACH_LANE(i) left[i] = (int32_t)b->counts[i];
-    memcpy(rest, draw->u[0], sizeof rest);
-    for (uint32_t l = 0; l < b->lobe_count; ++l) {
-        const BsdfBlockLobe *lobe = &b->lobes[l];
-        const float *select = lobe->select;
-        int32_t index = (int32_t)(lobe->def - lobe->term->def->lobes);
-        EACH_LANE(i)
-        {
-            int32_t is_here = select[i] > 0.0f ? is_open[i] : 0;
-            int32_t is_reached = target[i] < select[i] || left[i] == 1 ? -1 : 0;
-            float part = minf(maxf(target[i] / select[i], 0.0f), 0x1.fffffep-1f);
-            take[i] = is_here & is_reached;
-            rest[i] = take[i] && b->counts[i] > 1 ? part : rest[i];
-            target[i] -= is_here & ~is_reached ? select[i] : 0.0f;
-            left[i] += is_here & ~is_reached;
-            is_open[i] &= ~take[i];
-        }
-        EACH_LANE(i)
-        {
-            draw->chosen[i] = take[i] ? index : draw->chosen[i];
-            out->flags[i] = take[i] ? lobe->def->flags : out->flags[i];
-            out->lobe[i] = take[i] ? l : out->lobe[i];
-        }
-        out_chosen[l] = lanes_from_row(take);
+    memset(out_chosen, 0, b->lobe_count * sizeof *out_chosen);
+    EACH_PIECE(p)
+    {
+        Row u = row_get(&draw->u[0][p]);
+        RowMask is_live = mask_of(live, p);
+        Choice choice = {.target = u * row_get(&b->select_sum[p]),
+                         .rest = u,
+                         .is_open = is_live,
+                         .left = row_get_bits(&b->counts[p])};
+        for (uint32_t l = 0; l < b->lobe_count; ++l)
+            out_chosen[l] |= offer(b, l, p, &choice);
+        RowMask flags = choice.flags | (row_get_bits(&out->flags[p]) & ~is_live);
+        RowMask lobe = choice.lobe | (row_get_bits(&out->lobe[p]) & ~is_live);
+        row_set(&draw->u[0][p], choice.rest);
+        row_set(&draw->chosen[p], choice.index);
+        row_set(&out->flags[p], flags);
+        row_set(&out->lobe[p], lobe);
     }
-    memcpy(draw->u[0], rest, sizeof rest);
 }
 
 /* Draws directions by the lobes that were chosen. */
@@ -246,31 +358,53 @@ static void draw_directions(const BsdfBlock *b, BsdfDraw *draw, const uint16_t c
         rows.list[BSDF_LIST_DRAWN] = out;
         rows.list[BSDF_LIST_FAULT] = fault;
         bsdf_program_run(term->def, BSDF_SAMPLE, &rows, lanes);
-        const float *n = term->state + ((size_t)term->def->frame + 6) * SSL_BLOCK;
-        alignas(64) LaneRow is_here;
-        lanes_to_row(lanes, is_here);
-        for (uint32_t c = 0; c < 3; ++c)
-            EACH_LANE(i) out->n[c][i] = is_here[i] ? n[c * SSL_BLOCK + i] : out->n[c][i];
+        const float *normal = term->state + ((size_t)term->def->frame + 6) * SSL_BLOCK;
+        for (size_t c = 0; c < 3; ++c)
+            EACH_PIECE(p)
+            {
+                Row n = row_get(normal + c * SSL_BLOCK + p);
+                n = row_select(mask_of(lanes, p), n, row_get(&out->n[c][p]));
+                row_set(&out->n[c][p], n);
+            }
     }
 }
 
 /* Returns the lanes of `live` in which a direction was drawn, and sets the side that it happened on. */
 static uint16_t settle_sides(const BsdfBlock *b, uint16_t live, BsdfDrawn *out)
 {
-    const BsdfView *v = &b->view;
-    const uint32_t sides = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
-    alignas(64) LaneRow is_drawn;
-    EACH_LANE(i)
+    const int32_t reflection = SSL_LOBE_REFLECTION, transmission = SSL_LOBE_TRANSMISSION;
+    EACH_PIECE(p)
     {
-        float side =
-            out->wi[0][i] * v->Ng[0][i] + out->wi[1][i] * v->Ng[1][i] + out->wi[2][i] * v->Ng[2][i];
-        uint32_t other = side > 0.0f ? SSL_LOBE_TRANSMISSION : SSL_LOBE_REFLECTION;
-        uint32_t off = (out->flags[i] & sides) == sides ? other : 0;
-        float most = maxf(maxf(fabsf(out->wi[0][i]), fabsf(out->wi[1][i])), fabsf(out->wi[2][i]));
-        out->flags[i] &= ~off;
-        is_drawn[i] = most > 0.0f ? -1 : 0;
+        RowMask is_reflected = row_dot(out->wi, b->view.Ng, p) > 0.0f;
+        RowMask flags = row_get_bits(&out->flags[p]);
+        RowMask has_both = (flags & (reflection | transmission)) == (reflection | transmission);
+        flags &= ~(has_both & ((is_reflected & transmission) | (~is_reflected & reflection)));
+        row_set(&out->flags[p], flags);
     }
-    return live & lanes_from_row(is_drawn);
+    return live & nonzero_lanes(out->wi[0]);
+}
+
+/* Sets the weights of the deltas that a lobe drew. Returns the lanes that have one. */
+static uint16_t weigh_delta(const BsdfBlock *b, const BsdfBlockLobe *lobe, uint16_t lanes,
+                            BsdfDrawn *out)
+{
+    uint16_t drawn = 0;
+    EACH_PIECE(p)
+    {
+        Row pdf = row_get(&out->pdf[p]);
+        Row own = pdf * row_get(lobe->select + p) / row_get(&b->select_sum[p]);
+        pdf = row_select(mask_of(lanes, p), own, pdf);
+        RowMask is_here = mask_of(lanes, p) & (pdf > 0.0f);
+        for (size_t c = 0; c < 3; ++c) {
+            Row weight = row_get(&out->weight[c][p]);
+            Row part = weight * row_get(lobe->term->share + c * SSL_BLOCK + p) / pdf;
+            weight = row_select(is_here, part, weight);
+            row_set(&out->weight[c][p], weight);
+        }
+        row_set(&out->pdf[p], pdf);
+        drawn |= lanes_of(is_here, p);
+    }
+    return drawn;
 }
 
 /* Sets the weights of deltas, by the lobes that drew them. Returns the lanes that have one. */
@@ -278,28 +412,9 @@ static uint16_t weigh_deltas(const BsdfBlock *b, const uint16_t chosen[], uint16
                              BsdfDrawn *out)
 {
     uint16_t drawn = 0;
-    for (uint32_t l = 0; l < b->lobe_count; ++l) {
-        const BsdfBlockLobe *lobe = &b->lobes[l];
-        const float *weight = lobe->term->share;
-        uint16_t lanes = chosen[l] & live;
-        if (lanes == 0 || !(lobe->def->flags & SSL_LOBE_DELTA))
-            continue;
-        alignas(64) LaneRow is_here;
-        lanes_to_row(lanes, is_here);
-        EACH_LANE(i)
-        {
-            float pdf = out->pdf[i] * lobe->select[i] / b->select_sum[i];
-            out->pdf[i] = is_here[i] ? pdf : out->pdf[i];
-            is_here[i] = pdf > 0.0f ? is_here[i] : 0;
-        }
-        for (uint32_t c = 0; c < 3; ++c)
-            EACH_LANE(i)
-            {
-                float part = out->weight[c][i] * weight[c * SSL_BLOCK + i] / out->pdf[i];
-                out->weight[c][i] = is_here[i] ? part : out->weight[c][i];
-            }
-        drawn |= lanes_from_row(is_here);
-    }
+    for (uint32_t l = 0; l < b->lobe_count; ++l)
+        if ((chosen[l] & live) && (b->lobes[l].def->flags & SSL_LOBE_DELTA))
+            drawn |= weigh_delta(b, &b->lobes[l], chosen[l] & live, out);
     return drawn;
 }
 
@@ -315,31 +430,35 @@ static uint16_t delta_lanes(const BsdfBlock *b, const uint16_t chosen[])
 /* Sets the weights of directions that are no deltas, over all lobes. Returns the lanes that have one. */
 static uint16_t weigh_smooth(const BsdfBlock *b, uint16_t live, BsdfDrawn *out)
 {
-    alignas(64) BsdfRow f_cos[3], pdf;
-    alignas(64) LaneRow is_here;
+    BsdfValue values[2];
     if (live == 0)
         return 0;
-    eval(b, out->wi, live, f_cos, pdf);
-    lanes_to_row(live, is_here);
-    EACH_LANE(i)
+    const BsdfValue *sum = sum_terms(b, out->wi[0], live, values);
+    uint16_t drawn = 0;
+    EACH_PIECE(p)
     {
-        is_here[i] =
-            pdf[i] >= FLT_MIN ? is_here[i] : 0; /* of a smaller one the inverse is infinite */
-        out->pdf[i] = is_here[i] ? pdf[i] : out->pdf[i];
+        Row pdf = density_of(b, sum, mask_of(live, p), p);
+        RowMask is_here = pdf >= FLT_MIN; /* the inverse of a smaller one is infinite */
+        for (uint32_t c = 0; c < 3; ++c) {
+            Row weight = row_get(&sum->f_cos[c][p]) / pdf;
+            weight = row_select(is_here, weight, row_get(&out->weight[c][p]));
+            row_set(&out->weight[c][p], weight);
+        }
+        Row all = row_select(is_here, pdf, row_get(&out->pdf[p]));
+        row_set(&out->pdf[p], all);
+        drawn |= lanes_of(is_here, p);
     }
-    for (uint32_t c = 0; c < 3; ++c)
-        EACH_LANE(i) out->weight[c][i] = is_here[i] ? f_cos[c][i] / pdf[i] : out->weight[c][i];
-    return lanes_from_row(is_here);
+    return drawn;
 }
 
 static uint16_t sample(const BsdfBlock *b, BsdfRow u[3], uint16_t live, BsdfDrawn *out)
 {
     BsdfDraw draw;
-    alignas(64) LaneRow has_lobes;
     uint16_t chosen[2 * SSL_MAX_LOBE_SLOTS * SSL_MAX_BSDF_LOBES];
     ASSERT(b->lobe_count <= SORT_COUNT_OF(chosen));
-    EACH_LANE(i) has_lobes[i] = b->counts[i] > 0 ? -1 : 0;
-    live &= lanes_from_row(has_lobes);
+    uint16_t has_lobes = 0;
+    EACH_PIECE(p) has_lobes |= lanes_of(row_get_bits(&b->counts[p]) > 0, p);
+    live &= has_lobes;
     if (live == 0)
         return 0;
     memcpy(draw.u, u, sizeof draw.u);

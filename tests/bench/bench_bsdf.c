@@ -1,5 +1,7 @@
 /* What sampling, scattering and the film cost a call, on one core: nanoseconds, best of several runs. Views and
- * numbers vary from call to call, as in a render. Closures: a point of a full block of 16, and of one with four live points. */
+ * numbers vary from call to call, as in a render. Closures: a point of a full block of 16, and of one with four live points.
+ *
+ *   bench_bsdf [--quick | NAME]    NAME: only closures whose name begins so */
 #include "base/clock.h"
 #include "sort/bsdf/bsdf_wide.h"
 #include "sort/bsdf/closure_programs.h"
@@ -231,13 +233,14 @@ static void bench_closure(const Material *m, const BsdfDef *def)
     free(w);
 }
 
-static void bench_materials(void)
+static void bench_materials(const char *prefix)
 {
     const ClosurePrograms *programs = closure_programs_here();
     printf("%-16s %8s %8s %8s %8s %8s\n", "closure, ns", "make", "eval", "sample", "sum",
            "4 of 16");
     for (uint32_t m = 0; m < SORT_COUNT_OF(materials); ++m)
-        bench_closure(&materials[m], programs->defs[closure_find(materials[m].closure)]);
+        if (strncmp(materials[m].name, prefix, strlen(prefix)) == 0)
+            bench_closure(&materials[m], programs->defs[closure_find(materials[m].closure)]);
 }
 
 static int fail(const Error *err)
@@ -249,11 +252,14 @@ static int fail(const Error *err)
 int main(int argc, char **argv)
 {
     Error err = {0};
-    if (bench_is_quick(argc, argv)) {
+    bool is_one = argc == 2 && argv[1][0] != '-';
+    if (!is_one && bench_is_quick(argc, argv)) {
         call_count = 4 * VIEWS;
         round_count = 1;
     }
-    bench_materials();
+    bench_materials(is_one ? argv[1] : "");
+    if (is_one)
+        return 0;
     printf("\n%-16s %8.1f ns\n%-16s %8.1f ns\n", "sobol 2d", best_ns(run_sobol_2d, NULL),
            "sobol 1d", best_ns(run_sobol_1d, NULL));
 
