@@ -32,6 +32,27 @@ static inline f32x4 f32x4_splat(float x)
     return (f32x4){x, x, x, x};
 }
 
+/* Return the lesser and the greater of two numbers, with the bits of minf and maxf (base/vec.h). */
+static inline f32x4 f32x4_min(f32x4 a, f32x4 b)
+{
+#if defined(__SSE2__)
+    return (f32x4)_mm_min_ps((__m128)a, (__m128)b);
+#else
+    i32x4 is_less = a < b;
+    return (f32x4)(((i32x4)a & is_less) | ((i32x4)b & ~is_less));
+#endif
+}
+
+static inline f32x4 f32x4_max(f32x4 a, f32x4 b)
+{
+#if defined(__SSE2__)
+    return (f32x4)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    i32x4 is_more = a > b;
+    return (f32x4)(((i32x4)a & is_more) | ((i32x4)b & ~is_more));
+#endif
+}
+
 /* Loads and widens four integers. Spelled out for x86, where GCC 12 splits the general form. */
 static inline f32x4 f32x4_from_u8(const uint8_t *at)
 {

@@ -1,6 +1,7 @@
 #include "sort/light/sky_tree.h"
 
 #include "base/check.h"
+#include "base/simd.h"
 
 /* The part of a node's light that counts whatever the cosine. The cosine is a hint: lobes may have other normals than the
  * surface, and the mean direction of a node is not all of its directions. With 0.05 the variance under an open sky is a
@@ -66,30 +67,36 @@ void sky_tree_build(const SkyBlock *blocks, SkyTree *out_tree)
 
 /* --- walking ---------------------------------------------------------------------------------- */
 
-/* The integral of light times max(cosine, 0) over a node of which the integral without max is `c`, where cosines are spread
- * evenly by `spread` to both sides of their mean. */
-static inline float clamped(float c, float spread, float per_4_spread)
+/* The integrals of light times max(cosine, 0) over the nodes of a quad, of which those without max are `c`, where cosines are
+ * spread evenly to both sides of their mean. */
+static inline f32x4 clamped(const SkyQuad *q, f32x4 c)
 {
-    float above = maxf(c + spread, 0.0f), crossing = minf(above, 2.0f * spread);
-    return crossing * crossing * per_4_spread + (above - crossing);
+    f32x4 spread = f32x4_load(q->spread), above = f32x4_max(c + spread, f32x4_splat(0.0f));
+    f32x4 crossing = f32x4_min(above, spread + spread);
+    return crossing * crossing * f32x4_load(q->per_4_spread) + (above - crossing);
 }
 
+/* Weighs the nodes of a quad for a surface whose light comes from SKY_ABOVE, from both sides or from all around. */
 static inline void weigh(const SkyQuad *q, const SkyFacing *facing, float out_w[4])
 {
+    f32x4 s = f32x4_load(q->s);
     if (facing->sides == SKY_ALL_AROUND) {
-        for (int k = 0; k < 4; ++k)
-            out_w[k] = q->s[k];
+        f32x4_store(s, out_w);
         return;
     }
-    float above = facing->sides & SKY_ABOVE ? 1.0f - COSINE_FLOOR : 0.0f;
-    float below = facing->sides & SKY_BELOW ? 1.0f - COSINE_FLOOR : 0.0f;
-    float3 n = facing->normal;
-    for (int k = 0; k < 4; ++k) {
-        float c = q->moment[0][k] * n.x + q->moment[1][k] * n.y + q->moment[2][k] * n.z;
-        float front = clamped(c, q->spread[k], q->per_4_spread[k]);
-        float back = clamped(-c, q->spread[k], q->per_4_spread[k]);
-        out_w[k] = COSINE_FLOOR * q->s[k] + (above * front + below * back);
-    }
+    f32x4 c = f32x4_load(q->moment[0]) * f32x4_splat(facing->normal.x) +
+              f32x4_load(q->moment[1]) * f32x4_splat(facing->normal.y) +
+              f32x4_load(q->moment[2]) * f32x4_splat(facing->normal.z);
+    f32x4 lit = clamped(q, c);
+    if (facing->sides != SKY_ABOVE)
+        lit = lit + clamped(q, -c);
+    f32x4_store(f32x4_splat(COSINE_FLOOR) * s + f32x4_splat(1.0f - COSINE_FLOOR) * lit, out_w);
+}
+
+/* Turns a surface so that light from one side comes from SKY_ABOVE. */
+static inline SkyFacing turned(const SkyFacing *facing)
+{
+    return facing->sides == SKY_BELOW ? (SkyFacing){f3_neg(facing->normal), SKY_ABOVE} : *facing;
 }
 
 static inline float sum4(const float w[4])
@@ -111,9 +118,10 @@ uint32_t sky_tree_sample(const SkyTree *tree, const SkyFacing *facing, float2 *u
                          float *out_probability)
 {
     float w[4], east[4], p;
+    const SkyFacing turn = turned(facing);
     ASSERT(u->x >= 0.0f && u->x < 1.0f && u->y >= 0.0f && u->y < 1.0f);
-    weigh(&tree->quads[0], facing, w);
-    weigh(&tree->quads[HALF_QUADS], facing, east);
+    weigh(&tree->quads[0], &turn, w);
+    weigh(&tree->quads[HALF_QUADS], &turn, east);
     p = 1.0f / (sum4(w) + sum4(east));
     uint32_t half = choose(sum4(w), sum4(east), &u->x), row = 0, column = 0;
     if (half)
@@ -127,7 +135,7 @@ uint32_t sky_tree_sample(const SkyTree *tree, const SkyFacing *facing, float2 *u
         if (level + 1 == SKY_TREE_LEVELS)
             break;
         uint32_t quad = quads_before(level + 1) + (row << (level + 1)) + column;
-        weigh(&tree->quads[(size_t)half * HALF_QUADS + quad], facing, w);
+        weigh(&tree->quads[(size_t)half * HALF_QUADS + quad], &turn, w);
         p /= sum4(w);
     }
     *out_probability = p;
@@ -137,17 +145,18 @@ uint32_t sky_tree_sample(const SkyTree *tree, const SkyFacing *facing, float2 *u
 float sky_tree_probability(const SkyTree *tree, const SkyFacing *facing, uint32_t block)
 {
     float w[4], other[4], p;
+    const SkyFacing turn = turned(facing);
     ASSERT(block < SKY_TREE_BLOCKS);
     uint32_t row = block / SKY_TREE_COLUMNS, column = block % SKY_TREE_ROWS;
     uint32_t half = block % SKY_TREE_COLUMNS / SKY_TREE_ROWS;
-    weigh(&tree->quads[0], facing, w);
-    weigh(&tree->quads[HALF_QUADS], facing, other);
+    weigh(&tree->quads[0], &turn, w);
+    weigh(&tree->quads[HALF_QUADS], &turn, other);
     p = 1.0f / (sum4(w) + sum4(other));
     for (uint32_t level = 0; level < SKY_TREE_LEVELS; ++level) {
         uint32_t up = SKY_TREE_LEVELS - level;
         uint32_t quad = quads_before(level) + (row >> up << level) + (column >> up);
         if (level > 0 || half == 1)
-            weigh(&tree->quads[(size_t)half * HALF_QUADS + quad], facing, w);
+            weigh(&tree->quads[(size_t)half * HALF_QUADS + quad], &turn, w);
         if (level > 0)
             p /= sum4(w);
         p *= w[2 * (row >> (up - 1) & 1) + (column >> (up - 1) & 1)];
