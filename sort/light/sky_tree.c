@@ -107,10 +107,10 @@ static inline float sum4(const float w[4])
 /* Returns whether the second of two things is chosen, and rescales u. */
 static inline bool choose(float first, float second, float *u)
 {
-    float split = first / (first + second);
-    bool is_second = *u >= split;
-    float left = is_second ? (*u - split) / (1.0f - split) : *u / split;
-    *u = minf(left, 0x1.fffffep-1f);
+    float target = *u * (first + second);
+    bool is_second = target >= first && second > 0.0f;
+    float left = is_second ? target - first : target, part = is_second ? second : first;
+    *u = minf(left / part, 0x1.fffffep-1f);
     return is_second;
 }
 
