@@ -22,6 +22,12 @@ static const char white_ssl[] =
 static const char metal_ssl[] =
     "shader metal(float roughness = 0.4, out closure surface)\n"
     "{\n    surface = make_closure<Conductor>(color(0.9), roughness, global_value<normal>);\n}\n";
+/* Lets light through, and bends its normals, so that light comes from both sides and from below the surface's own normal. */
+static const char leaf_ssl[] =
+    "shader leaf(out closure surface)\n{\n"
+    "    const normal bent = normalize(global_value<normal> + vector(0.8, 0, 0.5));\n"
+    "    surface = 0.5 * make_closure<Translucent>(color(1), bent) +\n"
+    "              0.4 * make_closure<Glossy>(color(1), 0.6, 0, 0, 0, vector(1, 0, 0), bent);\n}\n";
 static const char screen_ssl[] =
     "texture2d paint;\nshader screen(out closure surface)\n{\n"
     "    const float3 uvw = global_value<uvw>;\n"
@@ -120,8 +126,7 @@ static void strategies_agree(Stage *s)
         mem_free(pictures[k]);
 }
 
-/* A dim sky with spots a few texels wide: narrower than the cells of the importance table, so that whatever
- * blurs one strategy's lookups more than the other's shows. */
+/* A dim sky with spots a few texels wide, so that whatever blurs one strategy's lookups more than the other's shows. */
 static void write_spotted_sky(const Kit *kit)
 {
     enum { WIDTH = 2048, HEIGHT = 1024, SPOTS = 160, SPOT = 10 };
@@ -160,6 +165,20 @@ static void test_paths_strategies_agree_on_a_sky_in_metal(void **state)
     kit_write_text(&s.kit, "shaders/metal.ssl", metal_ssl);
     s.scene.materials = "{\"name\": \"m\", \"shader\": \"shaders/metal.ssl\", "
                         "\"parameters\": {\"roughness\": 0.7}}";
+    s.scene.environment = "{\"image\": {\"file\": \"textures/sky.png\"}, \"strength\": 20}";
+    strategies_agree(&s);
+    end(&s);
+}
+
+static void test_paths_strategies_agree_on_a_sky_in_a_leaf(void **state)
+{
+    (void)state;
+    Stage s;
+    begin(&s, 0.5f);
+    s.scene.samples = 4096;
+    write_spotted_sky(&s.kit);
+    kit_write_text(&s.kit, "shaders/leaf.ssl", leaf_ssl);
+    s.scene.materials = "{\"name\": \"m\", \"shader\": \"shaders/leaf.ssl\"}";
     s.scene.environment = "{\"image\": {\"file\": \"textures/sky.png\"}, \"strength\": 20}";
     strategies_agree(&s);
     end(&s);
@@ -457,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths_strategies_agree_on_a_sky),
         cmocka_unit_test(test_paths_strategies_agree_on_a_sky_in_metal),
+        cmocka_unit_test(test_paths_strategies_agree_on_a_sky_in_a_leaf),
         cmocka_unit_test(test_paths_strategies_agree_on_many_lights),
         cmocka_unit_test(test_paths_strategies_agree_on_a_textured_mesh),
         cmocka_unit_test(test_paths_roulette_is_fair_to_negative_light),
