@@ -377,13 +377,6 @@ uint32_t environment_table_height(const EnvironmentTable *table)
     return table->height;
 }
 
-size_t environment_table_bytes(const EnvironmentTable *table)
-{
-    size_t cells = (size_t)table->width * table->height;
-    return sizeof *table + (size_t)SKY_TREE_COLUMNS * table->height * sizeof(uint16_t) +
-           cells * (sizeof(uint16_t) + (table->radiance ? sizeof(uint64_t) : 0));
-}
-
 /* --- drawing ------------------------------------------------------------------------------------------ */
 
 /* The last of `count` entries that is not above `point`. */

@@ -53,7 +53,6 @@ float3 environment_table_radiance(const EnvironmentTable *table, uint32_t cell);
 /* The cells of the table along u and v. */
 uint32_t environment_table_width(const EnvironmentTable *table);
 uint32_t environment_table_height(const EnvironmentTable *table);
-size_t environment_table_bytes(const EnvironmentTable *table);
 
 /* A row of cells that was drawn, and what is left of the random pair. */
 typedef struct EnvironmentRow {

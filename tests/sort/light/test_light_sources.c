@@ -466,6 +466,40 @@ static void test_environment_table_follows_the_cosine(void **state)
     environment_table_destroy(table);
 }
 
+/* Radiance 1 in the western half of the map, 0.4 in the eastern. */
+static Status halves_row(void *data, uint32_t width, float v_low, float v_high,
+                         float3 *out_radiance, Error *err)
+{
+    (void)data, (void)v_low, (void)v_high, (void)err;
+    for (uint32_t x = 0; x < width; ++x)
+        out_radiance[x] = f3_splat(2 * x < width ? 1.0f : 0.4f);
+    return STATUS_OK;
+}
+
+/* Half of the mean, 0.7, is left to scattering, but no more than 0.65 of a cell; where there is none, nothing. */
+static void test_environment_table_leaves_light_to_scattering(void **state)
+{
+    (void)state;
+    const SceneEnvironment plain = {.environment_to_world = mat4_identity(),
+                                    .world_to_environment = mat4_identity()};
+    const struct {
+        bool is_alone;
+        double bright, dim;
+    } cases[] = {{false, 1 - 0.35 + 0.007, 0.35 * 0.4 + 0.007}, {true, 1 + 0.007, 0.4 + 0.007}};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(cases); ++k) {
+        EnvironmentTable *table;
+        const EnvironmentTableDesc desc = {
+            .width = 64, .height = 32, .row = halves_row, .is_alone = cases[k].is_alone};
+        assert_int_equal(environment_table_create(&desc, &table, NULL), STATUS_OK);
+        float3 west = environment_direction(&plain, f2(0.25f, 0.51f));
+        float3 east = environment_direction(&plain, f2(0.75f, 0.51f));
+        double ratio = (double)environment_find(&plain, table, &all_around, west).pdf /
+                       (double)environment_find(&plain, table, &all_around, east).pdf;
+        assert_true(fabs(ratio - cases[k].bright / cases[k].dim) < 1e-3 * ratio);
+        environment_table_destroy(table);
+    }
+}
+
 /* One cell shines. */
 static Status sun_row(void *data, uint32_t width, float v_low, float v_high, float3 *out_radiance,
                       Error *err)
@@ -732,6 +766,7 @@ int main(void)
         cmocka_unit_test(test_environment_table_samples_what_it_says),
         cmocka_unit_test(test_environment_table_knows_its_draws),
         cmocka_unit_test(test_environment_table_follows_the_cosine),
+        cmocka_unit_test(test_environment_table_leaves_light_to_scattering),
         cmocka_unit_test(test_environment_table_knows_interpolation),
         cmocka_unit_test(test_environment_irradiance),
         cmocka_unit_test(test_environment_constant_dome),
