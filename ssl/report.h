@@ -12,9 +12,14 @@ typedef enum SslDiag {
     SSL_DIAG_COUNT
 } SslDiag;
 
-/* The sources of the standard library have the file numbers LIBRARY_FILE + index, because they are parsed once and
- * used with many DiagLists. A message in such a source is shown without a place. */
-enum { LIBRARY_FILE = 1 << 30 };
+/* The sources of the standard library have file numbers from LIBRARY_FILE on, because they are parsed once and used with
+ * many DiagLists. A message in such a source is shown without a place. Those of ssl/stdlib/bsdf stand from
+ * LIBRARY_BSDF_FILE on. */
+enum {
+    LIBRARY_FILE = 1 << 30,
+    LIBRARY_BSDF_FILE = LIBRARY_FILE + 64,
+    LIBRARY_END_FILE = LIBRARY_FILE + 128
+};
 static inline bool span_is_library(Span span)
 {
     return span.file >= LIBRARY_FILE;

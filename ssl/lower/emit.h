@@ -36,7 +36,7 @@ typedef struct Lowering {
     ARRAY(SslAttributeInfo) attributes;
     uint32_t *host_attributes; /* [table row] 1 + slot; 0: not used yet */
     ARRAY(FuncInstance) queue; /* the functions reached so far, lowered in this order */
-    uint32_t *library_files;   /* [library source] file in diags; 0: not added yet */
+    uint32_t *library_files;   /* [file number - LIBRARY_FILE] file in diags; 0: not added yet */
     StringIds *strings;
     bool is_of_bsdf; /* the shader is a part of a bsdf */
     bool has_failed; /* a limit was reported */

@@ -13,11 +13,11 @@ Span lower_span(Lowering *l, Span span)
     if (!span_is_library(span))
         return span;
     uint32_t index = span.file - LIBRARY_FILE;
+    ASSERT(span.file < LIBRARY_END_FILE);
     if (!l->library_files[index]) {
-        const EmbeddedText *source = &stdlib_sources[index];
-        l->library_files[index] =
-            diag_add_source(l->diags, arena_printf(l->arena, "stdlib/%s", source->name),
-                            (Str){source->text, source->size_bytes});
+        const EmbeddedText *source = stdlib_text(span.file);
+        l->library_files[index] = diag_add_source(l->diags, stdlib_path(span.file, l->arena),
+                                                  (Str){source->text, source->size_bytes});
     }
     span.file = l->library_files[index];
     return span;
@@ -343,43 +343,17 @@ static Status add_source(const SslSource *src, DiagList *diags, SemaSource *out_
     return file > 0 ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-/* Returns whether the text has the word `bsdf`, and with it may define scattering functions. */
-static bool mentions_bsdf(Str text)
-{
-    static const char word[] = "bsdf";
-    for (size_t i = 0; i + sizeof word - 1 <= text.size_bytes; ++i)
-        if (text.data[i] == 'b' && memcmp(text.data + i, word, sizeof word - 1) == 0)
-            return true;
-    return false;
-}
-
-enum { SOURCES_MAX = 32 };
-
-/* Adds the source to `diags`, and before it those of the library for scattering functions if it needs them: of two
- * declarations of a name the user's is then the second, and reported. *out_own: the source's place in the list. */
-static Status add_sources(const SslSource *src, DiagList *diags, SemaSource out[SOURCES_MAX],
-                          uint32_t *out_own)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; mentions_bsdf(src->text) && bsdf_sources[i].name; ++i) {
-        ASSERT(count + 1 < SOURCES_MAX);
-        SslSource library = {.name = bsdf_sources[i].name,
-                             .text = {bsdf_sources[i].text, bsdf_sources[i].size_bytes}};
-        TRY(add_source(&library, diags, &out[count++]));
-    }
-    *out_own = count;
-    return add_source(src, diags, &out[count]);
-}
-
 /* Parses and checks a source; *out_file is its number in `diags`. */
 static Status check_source(const StdLib *lib, const SemaTables *tables, const SslSource *src,
                            Arena *arena, DiagList *diags, Module **out_module, uint32_t *out_file)
 {
-    SemaSource sources[SOURCES_MAX];
-    uint32_t errors_before = diag_error_count(diags), own;
-    TRY(add_sources(src, diags, sources, &own));
-    *out_module = sema_check(lib->module, tables, sources, own + 1, arena, diags);
-    *out_file = sources[own].file;
+    SemaSource source;
+    const Module *library;
+    uint32_t errors_before = diag_error_count(diags);
+    TRY(add_source(src, diags, &source));
+    TRY(stdlib_module_for(lib, src->text, &library));
+    *out_module = sema_check(library, tables, &source, 1, arena, diags);
+    *out_file = source.file;
     return diag_error_count(diags) > errors_before ? STATUS_SOURCE : STATUS_OK;
 }
 
@@ -397,10 +371,7 @@ static Status parse_alone(const SslSource *src, Arena *arena, DiagList *diags, M
 static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *shader,
                            uint32_t file)
 {
-    uint32_t library_count = 0;
-    while (stdlib_sources[library_count].name)
-        ++library_count;
-    l->library_files = ARENA_ARRAY(l->arena, uint32_t, library_count);
+    l->library_files = ARENA_ARRAY(l->arena, uint32_t, LIBRARY_END_FILE - LIBRARY_FILE);
     l->module->globals = l->tables->globals;
     l->module->closures = l->tables->closures;
     l->module->global_count = l->tables->global_count;

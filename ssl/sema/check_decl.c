@@ -6,6 +6,15 @@
 
 #include <string.h>
 
+/* A source with scattering functions cannot declare again what ssl/stdlib/bsdf does: the parser writes code that names it. */
+static bool is_fixed(Sema *s, Span library, Span own, const char *name)
+{
+    if (library.file < LIBRARY_BSDF_FILE)
+        return false;
+    report(s->diags, BSDF_LIBRARY_NAME, own, name);
+    return true;
+}
+
 /* --- structs and constants --- */
 
 static void check_struct(Sema *s, StructDecl *decl)
@@ -17,7 +26,10 @@ static void check_struct(Sema *s, StructDecl *decl)
         report(s->diags, REDECLARED, decl->span, decl->name);
         report(s->diags, NOTE_PREVIOUS, other->span, NULL);
     }
-    bool is_good = decl->members.count > 0;
+    const StructDecl *known =
+        s->module->library ? name_map_get(&s->module->library->structs, decl->name) : NULL;
+    bool is_good =
+        decl->members.count > 0 && !(known && is_fixed(s, known->span, decl->span, decl->name));
     NameMap seen;
     name_map_init(&seen, s->arena);
     for (uint32_t i = 0; i < decl->members.count; ++i) {
@@ -80,6 +92,10 @@ static void check_file_constant(Sema *s, VarDecl *var)
     if (!var->constant)
         var->type = &type_error;
     var->is_assigned = true;
+    const VarDecl *known =
+        s->module->library ? name_map_get(&s->module->library->variables, var->name) : NULL;
+    if (known)
+        (void)is_fixed(s, known->span, var->span, var->name);
     scope_declare(s, var);
     name_map_set(&s->module->variables, var->name, var);
 }
@@ -314,6 +330,11 @@ static void add_overload(Sema *s, FuncDecl *f)
 {
     FuncDecl *first = name_map_get(&s->module->functions, f->name), *last = NULL;
     uint32_t count = 0;
+    const FuncDecl *known =
+        s->module->library ? name_map_get(&s->module->library->functions, f->name) : NULL;
+    for (; known; known = known->next_overload)
+        if (has_same_params(f, known) && is_fixed(s, known->span, f->span, f->name))
+            return;
     for (FuncDecl *other = first; other; last = other, other = other->next_overload) {
         bool is_shader = f->is_shader || other->is_shader;
         if (is_shader) {

@@ -155,15 +155,11 @@ static const Module *check_module(Check *c, Str text, DiagList *diags, uint32_t 
                                .closures = c->closures,
                                .global_count = random_tables.global_count,
                                .closure_count = c->closure_count};
-    ARRAY(SemaSource) sources = {0};
-    for (uint32_t i = 0; c->ctx != c->host->ctx && bsdf_sources[i].name; ++i) {
-        Str library = {bsdf_sources[i].text, bsdf_sources[i].size_bytes};
-        array_push(c->arena, &sources,
-                   ((SemaSource){library, diag_add_source(diags, bsdf_sources[i].name, library)}));
-    }
+    const Module *library;
+    CHECK(stdlib_module_for(c->host->lib, text, &library) == STATUS_OK);
     *out_file = diag_add_source(diags, "random.ssl", text);
-    array_push(c->arena, &sources, ((SemaSource){text, *out_file}));
-    return sema_check(c->host->lib->module, &tables, sources.data, sources.count, c->arena, diags);
+    const SemaSource source = {text, *out_file};
+    return sema_check(library, &tables, &source, 1, c->arena, diags);
 }
 
 static void interpret(Check *c)
