@@ -125,7 +125,7 @@ typedef struct SslClosureRow {
     const char *doc, *citation;
 } SslClosureRow;
 
-enum { SSL_MAX_GLOBALS = 64, SSL_MAX_CLOSURE_ARGS = 16, SSL_MAX_CLOSURES = 64 };
+enum { SSL_MAX_GLOBALS = 64, SSL_MAX_CLOSURE_ARGS = 16, SSL_MAX_CLOSURES = 1024 };
 
 /* The three tables, with all their strings, are borrowed and must outlive the context. */
 typedef struct SslContextDesc {

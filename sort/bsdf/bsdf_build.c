@@ -185,7 +185,11 @@ static Status build_unit(Builder *b, SslUnit *unit, BsdfProgram program)
                         .rows = &b->build->rows[program]};
     TRY(ssl_program_build(b->ctx, unit, &how, b->diags, out, b->err));
     b->build->def.programs[program] = ssl_program_kernel(*out);
-    return STATUS_OK;
+    uint32_t sites = ssl_program_info(*out)->fault_site_count;
+    _Atomic uint64_t **faults = &b->build->def.faults[program];
+    if (sites > 0)
+        *faults = mem_alloc(sites, sizeof **faults);
+    return sites == 0 || *faults ? STATUS_OK : error_set(b->err, STATUS_NO_MEMORY, "out of memory");
 }
 
 static Status build_program(Builder *b, BsdfProgram program)
@@ -276,7 +280,64 @@ void bsdf_build_destroy(BsdfBuild *build)
 {
     if (!build)
         return;
-    for (uint32_t i = 0; i < BSDF_PROGRAMS; ++i)
+    for (uint32_t i = 0; i < BSDF_PROGRAMS; ++i) {
         ssl_program_release(build->programs[i]);
+        mem_free(build->def.faults[i]);
+    }
     mem_free(build);
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+/* A place in the source: a function may be a part of several programs. */
+typedef struct FaultPlace {
+    SslFaultInfo info;
+    uint64_t times;
+} FaultPlace;
+
+static bool is_same_place(const SslFaultInfo *a, const SslFaultInfo *b)
+{
+    return a->kind == b->kind && a->line == b->line && a->column == b->column &&
+           strcmp(a->source_name, b->source_name) == 0;
+}
+
+static void add_fault(FaultPlace *places, uint32_t *count, const SslFaultInfo *info, uint64_t times)
+{
+    uint32_t at = 0;
+    while (at < *count && !is_same_place(&places[at].info, info))
+        ++at;
+    if (at == *count)
+        places[(*count)++] = (FaultPlace){.info = *info};
+    places[at].times += times;
+}
+
+/* Returns how many fault sites the program has. */
+static uint32_t site_count(const BsdfBuild *build, uint32_t program)
+{
+    return build->def.faults[program] ? ssl_program_info(build->programs[program])->fault_site_count
+                                      : 0;
+}
+
+void bsdf_build_faults(const BsdfBuild *build, StrBuf *out)
+{
+    uint32_t sites = 0, count = 0;
+    for (uint32_t p = 0; p < BSDF_PROGRAMS; ++p)
+        sites += site_count(build, p);
+    FaultPlace *places = MEM_ARRAY(FaultPlace, sites + 1);
+    out->failed = out->failed || !places;
+    for (uint32_t p = 0; places && p < BSDF_PROGRAMS; ++p)
+        for (uint32_t site = 0; site < site_count(build, p); ++site) {
+            SslFaultInfo info;
+            uint64_t times = atomic_load(&build->def.faults[p][site]);
+            ssl_fault_describe(build->programs[p], site, &info);
+            if (times > 0)
+                add_fault(places, &count, &info, times);
+        }
+    for (uint32_t i = 0; i < count; ++i) {
+        const SslFaultInfo *f = &places[i].info;
+        strbuf_append_printable(out, str_from(f->source_name));
+        strbuf_printf(out, ":%u:%u: %s (closure '%s', %llu times)\n", f->line, f->column, f->text,
+                      build->name, (unsigned long long)places[i].times);
+    }
+    mem_free(places);
 }

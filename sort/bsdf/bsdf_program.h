@@ -6,6 +6,7 @@
 
 #include "ssl/ssl.h"
 #include <stdalign.h>
+#include <stdatomic.h>
 
 typedef float BsdfRow[SSL_BLOCK];
 
@@ -88,6 +89,8 @@ typedef struct BsdfDef {
      * deltas. */
     SslKernelFn programs[BSDF_PROGRAMS];
     const BsdfLobeDef *lobes;
+    /* By BsdfProgram: how many points had a fault, by its site in the code; NULL: it has none, or nobody asks. */
+    _Atomic uint64_t *faults[BSDF_PROGRAMS];
 } BsdfDef;
 
 /* The lists that a run may read or write: the address of the first row of each, or NULL. */
@@ -95,6 +98,8 @@ typedef struct BsdfRows {
     void *list[BSDF_LISTS];
 } BsdfRows;
 
+/* Counts the fault words of a run. */
+void bsdf_count_faults(_Atomic uint64_t *faults, const void *words, uint16_t live);
 /* Runs a program for the lanes of `live`; other lanes of the outputs keep their values. */
 static inline void bsdf_program_run(const BsdfDef *def, BsdfProgram program, const BsdfRows *rows,
                                     uint16_t live)
@@ -106,6 +111,8 @@ static inline void bsdf_program_run(const BsdfDef *def, BsdfProgram program, con
                             .loop_budget = LOOP_BUDGET,
                             .stack_bytes = BSDF_STACK_BYTES};
     def->programs[program](&batch);
+    if (def->faults[program])
+        bsdf_count_faults(def->faults[program], rows->list[BSDF_LIST_FAULT], live);
 }
 
 /* A scattering function that was compiled while the program runs. */
@@ -122,5 +129,8 @@ const SslRows *bsdf_build_rows(const BsdfBuild *build, BsdfProgram program);
 /* Returns the name of a program's shader behind that of the function: "prepare". */
 const char *bsdf_program_name(BsdfProgram program);
 void bsdf_build_destroy(BsdfBuild *build); /* NULL is allowed */
+/* Appends a line for each place in the source at which runs had a fault:
+ * "wax.ssl:12:9: loop stopped: it ran past the host's limit (closure 'Wax', 3 times)". */
+void bsdf_build_faults(const BsdfBuild *build, StrBuf *out);
 
 #endif

@@ -91,7 +91,7 @@ static Status print_def(Generator *g, const SslSource *source, const BsdfBuild *
         symbol_of(g, def->name, (BsdfProgram)i, &g->defs);
         strbuf_append_c(&g->defs, ", ");
     }
-    strbuf_printf(&g->defs, "}, lobes_%s},\n", def->name);
+    strbuf_printf(&g->defs, "}, lobes_%s, {0}},\n", def->name);
     return STATUS_OK;
 }
 

@@ -1,7 +1,7 @@
 #include "sort/bsdf/closure_list.h"
 
 #include "base/alloc.h"
-#include "base/arena.h"
+#include "base/array.h"
 #include "base/check.h"
 #include "base/thread.h"
 #include "sort/bsdf/closure_programs.h"
@@ -21,10 +21,11 @@ struct ClosureList {
     Arena *arena;
     SslSource *sources; /* [source_count] */
     uint32_t source_count, own_count;
-    SslContext *ctx; /* while the bsdfs are built */
-    SslClosureRow rows[SSL_MAX_CLOSURES];
-    const BsdfDef *defs[SSL_MAX_CLOSURES];
-    OwnClosure own[SSL_MAX_CLOSURES];
+    SslContext *ctx;      /* while the bsdfs are built */
+    SslClosureRow *rows;  /* [SSL_MAX_CLOSURES] */
+    const BsdfDef **defs; /* [SSL_MAX_CLOSURES] */
+    OwnClosure *own;      /* [own_count], with room for own_room */
+    uint32_t own_room;
 };
 
 /* --- sources -------------------------------------------------------------------------------------- */
@@ -46,15 +47,30 @@ static Status check_name(const ClosureList *list, const OwnClosure *own, Error *
     return STATUS_OK;
 }
 
+/* Returns memory for one more bsdf, zero. */
+static OwnClosure *next_own(ClosureList *list)
+{
+    if (list->own_count == list->own_room) {
+        uint32_t room = list->own_room ? 2 * list->own_room : 8;
+        OwnClosure *own = ARENA_ARRAY(list->arena, OwnClosure, room);
+        if (!own)
+            return NULL;
+        if (list->own_count > 0)
+            memcpy(own, list->own, list->own_count * sizeof *own);
+        list->own = own;
+        list->own_room = room;
+    }
+    return &list->own[list->own_count];
+}
+
 static Status add_own(ClosureList *list, const SslSource *source, const SslBsdfInfo *info,
                       DiagList *diags, Error *err)
 {
     uint32_t at = closure_count + list->own_count, scalars = 0;
-    if (at >= SSL_MAX_CLOSURES)
-        return error_set_at(err, STATUS_LIMIT, source->name,
-                            "bsdf '%s' is one too many: a scene has at most %u of its own",
-                            info->name, SSL_MAX_CLOSURES - closure_count);
-    OwnClosure *own = &list->own[list->own_count];
+    ASSERT(at < SSL_MAX_CLOSURES);
+    OwnClosure *own = next_own(list);
+    if (!own)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory reading shaders");
     own->source = source;
     own->info = *info;
     TRY(check_name(list, own, err));
@@ -73,19 +89,25 @@ static Status add_own(ClosureList *list, const SslSource *source, const SslBsdfI
 
 static Status add_source(ClosureList *list, const SslSource *source, Error *err)
 {
-    SslBsdfInfo infos[SSL_MAX_CLOSURES];
     uint32_t count = 0;
+    SslBsdfInfo *infos = MEM_ARRAY(SslBsdfInfo, SSL_MAX_CLOSURES);
     DiagList *diags = diag_list_create();
-    if (!diags)
-        return error_set(err, STATUS_NO_MEMORY, "out of memory reading shaders");
-    Status status = ssl_source_bsdfs(NULL, source, diags, infos, SSL_MAX_CLOSURES, &count);
+    Status status = diags && infos
+                        ? ssl_source_bsdfs(NULL, source, diags, infos, SSL_MAX_CLOSURES, &count)
+                        : STATUS_NO_MEMORY;
     if (status == STATUS_SOURCE)
         status = STATUS_OK; /* whoever compiles its shader says so */
     else if (status != STATUS_OK)
         (void)error_set_at(err, status, source->name, "%s", status_name(status));
+    uint32_t room = SSL_MAX_CLOSURES - closure_count - list->own_count;
+    if (status == STATUS_OK && count > room)
+        status = error_set_at(err, STATUS_LIMIT, source->name,
+                              "bsdf '%s' is one too many: a scene has at most %u of its own",
+                              infos[room].name, SSL_MAX_CLOSURES - closure_count);
     for (uint32_t i = 0; i < count && status == STATUS_OK; ++i)
         status = add_own(list, source, &infos[i], diags, err);
     diag_list_destroy(diags);
+    mem_free(infos);
     return status;
 }
 
@@ -98,7 +120,11 @@ Status closure_list_create(const SslSource *sources, uint32_t count, ClosureList
         list->arena = arena_create(0, 0);
     if (list && list->arena)
         list->sources = ARENA_ARRAY(list->arena, SslSource, count + 1);
-    if (!list || !list->sources) {
+    if (list && list->sources)
+        list->rows = ARENA_ARRAY(list->arena, SslClosureRow, SSL_MAX_CLOSURES);
+    if (list && list->rows)
+        list->defs = ARENA_ARRAY(list->arena, const BsdfDef *, SSL_MAX_CLOSURES);
+    if (!list || !list->sources || !list->rows || !list->defs) {
         closure_list_destroy(list);
         return error_set(err, STATUS_NO_MEMORY, "out of memory reading shaders");
     }
@@ -166,9 +192,22 @@ Status closure_list_build(ClosureList *list, SslContext *ctx, uint32_t thread_co
     return first;
 }
 
+void closure_list_faults(const ClosureList *list, StrBuf *out)
+{
+    for (uint32_t i = 0; i < list->own_count; ++i)
+        if (list->own[i].build)
+            bsdf_build_faults(list->own[i].build, out);
+}
+
 uint32_t closure_list_own_count(const ClosureList *list)
 {
     return list->own_count;
+}
+
+const char *closure_list_source(const ClosureList *list, uint32_t own)
+{
+    ASSERT(own < list->own_count);
+    return list->own[own].source->name;
 }
 
 const BsdfDef *const *closure_list_defs(const ClosureList *list)

@@ -27,8 +27,12 @@ void closure_list_describe(const ClosureList *list, SslContextDesc *desc);
  * STATUS_SOURCE: it holds at least one error. The list holds programs of the context, and is destroyed before it. */
 Status closure_list_build(ClosureList *list, SslContext *ctx, uint32_t thread_count,
                           StrBuf *diagnostics, Error *err) SORT_MUST_CHECK;
-/* Returns how many bsdfs the sources define. */
+/* Appends a line for each place in the sources at which a bsdf had faults since it was built (bsdf_build_faults). */
+void closure_list_faults(const ClosureList *list, StrBuf *out);
+/* Returns how many bsdfs the sources define: their rows are the last ones. */
 uint32_t closure_list_own_count(const ClosureList *list);
+/* Returns the name of the source that defines the bsdf; own: its place among those. */
+const char *closure_list_source(const ClosureList *list, uint32_t own);
 /* Returns the definitions by closure, after closure_list_build; NULL for closures that scatter nothing. */
 const BsdfDef *const *closure_list_defs(const ClosureList *list);
 

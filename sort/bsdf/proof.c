@@ -355,8 +355,10 @@ static void run_to_the_end(Prover *p, BsdfProgram program, const char *name, uin
         size_t at = put(f->what, 0, "%s", name);
         if (lobe > 0)
             at = put(f->what, at, " of lobe %u", (unsigned)lobe);
-        (void)put(f->what, at,
-                  " is stopped: a loop of more than 65536 rounds, or an index out of range");
+        (void)put(
+            f->what, at,
+            " is stopped: a loop of more than 65536 rounds, a recursion too deep, or an index out "
+            "of range");
     }
 }
 

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "sort/light/scene_bounds.h"
 #include "sort/package/scene_load.h"
+#include "sort/render/scene_closures.h"
 #include "sort/scene/scene_hash.h"
 #include "sort/shade/ssl_tables.h"
 #include "sort/shade/texture_command.h"
@@ -143,23 +144,6 @@ static Status apply_settings(Render *r, Error *err)
     shared->skips_done = o->adaptive_error > 0.0f;
     camera_view_init(&r->scene->cameras[camera], width, height, &shared->camera);
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
-}
-
-/* Lists the closures that the sources of the scene's shaders define beside the built-in ones. */
-static Status list_closures(Render *r, Error *err)
-{
-    uint32_t count = 0;
-    SslSource *sources = MEM_ARRAY(SslSource, r->scene->shader_count + 1);
-    if (!sources)
-        return error_set(err, STATUS_NO_MEMORY, "out of memory reading shaders");
-    for (uint32_t i = 0; i < r->scene->shader_count; ++i)
-        if (!r->scene->shaders[i].is_unit)
-            sources[count++] =
-                (SslSource){.name = r->scene->shaders[i].name, .text = r->scene->shaders[i].text};
-    Status status = closure_list_create(sources, count, &r->closures, err);
-    ASSERT(status != STATUS_OK || closure_list_own_count(r->closures) == 0 || count > 0);
-    mem_free(sources);
-    return status;
 }
 
 static Status create_context(Render *r, Error *err)
@@ -444,7 +428,7 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
 {
     TRY(load_scene(r, err));
     TRY(apply_settings(r, err));
-    TRY(of_scene(list_closures(r, err), err));
+    TRY(of_scene(scene_closures(r->scene, &r->closures, err), err));
     TRY(create_context(r, err));
     TRY(of_scene(compile_materials(r, diagnostics, err), err));
     TRY(create_texture_cache(r, err));
@@ -560,4 +544,9 @@ void render_stats(const Render *r, RenderStats *out)
 void render_faults(const Render *r, StrBuf *out)
 {
     material_set_faults(r->materials, out);
+}
+
+void render_closure_faults(const Render *r, StrBuf *out)
+{
+    closure_list_faults(r->closures, out);
 }

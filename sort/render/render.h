@@ -131,5 +131,7 @@ typedef struct RenderStats {
 void render_stats(const Render *render, RenderStats *out_stats);
 /* Shader faults met while rendering, a line each. */
 void render_faults(const Render *render, StrBuf *out);
+/* Faults of the closures that the scene's own sources define, likewise. */
+void render_closure_faults(const Render *render, StrBuf *out);
 
 #endif

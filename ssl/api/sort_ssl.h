@@ -132,7 +132,7 @@ typedef struct SortSslContextDesc {
     const SortSslClosure *closures;
     const SortSslAttribute *attributes;
     uint32_t global_count;
-    uint32_t closure_count;   /* at most 64 */
+    uint32_t closure_count;   /* at most 1024 */
     uint32_t attribute_count; /* at most 32 */
     const char *
         cache_folder; /* where compiled kernels are kept on disk; created when missing; NULL: nowhere */

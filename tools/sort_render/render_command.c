@@ -331,7 +331,7 @@ static void message_options(RenderCommand *c, Words *words, OptionTable *table)
 {
     const CliOption rows[] = {
         {.name = "check", .kind = CLI_FLAG, .out = &c->only_check, .help = "do everything before the first sample, print the contents of the scene, and end"},
-        {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print the available items, and end"},
+        {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print the available items, with a SCENE also the closures that its shaders define, and end"},
         {.name = "progress", .kind = CLI_CHOICE, .out = &words->progress, .choices = progress_words, .value_name = "KIND", .help = "progress: a bar on a terminal, or json, one record per line on standard output"},
         {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},
         {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &words->is_verbose, .help = "print more messages"},
@@ -380,6 +380,19 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
     return tool_parse(&program, argc, argv, args, out_code);
 }
 
+static int print_list(const RenderCommand *c, RenderList what, const CliResult *args)
+{
+    Error err = {0};
+    const char *scene = args->arg_count > 0 ? args->args[0] : NULL;
+    if (scene && what != RENDER_LIST_CLOSURES) {
+        (void)error_set(&err, STATUS_INVALID, "--list %s takes no scene; --list closures does",
+                        render_list_names[what]);
+        return tool_fail(&err, EXIT_USAGE);
+    }
+    Status status = render_list_print(what, &c->plugin_paths, scene, stdout, &err);
+    return status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
+}
+
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
 {
     Words words = {.list = RENDER_LIST_COUNT};
@@ -391,8 +404,7 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
     if (!parse(c, &words, argc, argv, &args, out_code))
         return false;
     if (words.list != RENDER_LIST_COUNT) {
-        Status status = render_list_print((RenderList)words.list, &c->plugin_paths, stdout, &err);
-        *out_code = status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
+        *out_code = print_list(c, (RenderList)words.list, &args);
         return false;
     }
     if (apply_words(c, &words, &err) != STATUS_OK || check_command(c, &args, &err) != STATUS_OK) {

@@ -6,6 +6,8 @@
 #include "sort/bsdf/closure_table.h"
 #include "sort/film/film.h"
 #include "sort/integrator/view.h"
+#include "sort/package/scene_load.h"
+#include "sort/render/scene_closures.h"
 #include "sort/shade/unit_library.h"
 #include "ssl/ssl.h"
 #include <string.h>
@@ -37,16 +39,47 @@ static void print_aovs(FILE *out)
                 film_id_info((FilmId)i)->name, film_id_info((FilmId)i)->layer);
 }
 
-static void print_closures(FILE *out)
+static void print_closure(const SslClosureRow *row, const char *source, FILE *out)
 {
-    for (uint32_t i = 0; i < closure_count; ++i) {
-        const SslClosureRow *row = &closure_rows[i];
-        fprintf(out, "%s(", row->name);
-        for (uint32_t a = 0; a < row->arg_count; ++a)
-            fprintf(out, "%s%s %s", a > 0 ? ", " : "", ssl_type_name(row->args[a].type),
-                    row->args[a].name);
-        fprintf(out, ")\n    %s\n", row->doc);
+    fprintf(out, "%s(", row->name);
+    for (uint32_t a = 0; a < row->arg_count; ++a)
+        fprintf(out, "%s%s %s", a > 0 ? ", " : "", ssl_type_name(row->args[a].type),
+                row->args[a].name);
+    fprintf(out, ")\n    %s", row->doc);
+    if (source) {
+        char printable[PATH_BYTES];
+        fprintf(out, "%s(%s)", row->doc[0] ? " " : "",
+                str_printable(str_from(source), printable, sizeof printable));
     }
+    fputc('\n', out);
+}
+
+static Status print_scene_closures(const Scene *scene, FILE *out, Error *err)
+{
+    ClosureList *list;
+    SslContextDesc desc = {.size_bytes = sizeof desc};
+    TRY(scene_closures(scene, &list, err));
+    closure_list_describe(list, &desc);
+    for (uint32_t i = 0; i < desc.closure_count; ++i)
+        print_closure(&desc.closures[i],
+                      i < closure_count ? NULL : closure_list_source(list, i - closure_count), out);
+    closure_list_destroy(list);
+    return STATUS_OK;
+}
+
+static Status print_closures(const char *path, FILE *out, Error *err)
+{
+    /* Textures play no part here. */
+    const SceneLoadOptions load = {.size_bytes = sizeof load, .missing = SCENE_MISSING_MAGENTA};
+    Scene *scene;
+    for (uint32_t i = 0; i < closure_count && !path; ++i)
+        print_closure(&closure_rows[i], NULL, out);
+    if (!path)
+        return STATUS_OK;
+    TRY(scene_load(path, &load, &scene, err));
+    Status status = print_scene_closures(scene, out, err);
+    scene_destroy(scene);
+    return status;
 }
 
 static void print_integrators(FILE *out)
@@ -129,7 +162,8 @@ const char *const render_list_names[] = {
 
 _Static_assert(SORT_COUNT_OF(render_list_names) == RENDER_LIST_COUNT + 1, "each list has a name");
 
-Status render_list_print(RenderList what, const CliTextList *plugin_folders, FILE *out, Error *err)
+Status render_list_print(RenderList what, const CliTextList *plugin_folders, const char *scene,
+                         FILE *out, Error *err)
 {
     ASSERT(what < RENDER_LIST_COUNT);
     switch (what) {
@@ -137,8 +171,7 @@ Status render_list_print(RenderList what, const CliTextList *plugin_folders, FIL
         print_aovs(out);
         break;
     case RENDER_LIST_CLOSURES:
-        print_closures(out);
-        break;
+        return print_closures(scene, out, err);
     case RENDER_LIST_CPUS:
         return print_cpus(out, err);
     case RENDER_LIST_FORMATS:

@@ -18,8 +18,9 @@ typedef enum RenderList {
 /* By RenderList; NULL-terminated. */
 extern const char *const render_list_names[];
 
-/* Prints each entry in a line or two. `plugin_folders`: of --plugin-path. */
-Status render_list_print(RenderList what, const CliTextList *plugin_folders, FILE *out,
-                         Error *err) SORT_MUST_CHECK;
+/* Prints each entry in a line or two. `plugin_folders`: of --plugin-path; scene: a package whose own closures are listed too;
+ * NULL: none. */
+Status render_list_print(RenderList what, const CliTextList *plugin_folders, const char *scene,
+                         FILE *out, Error *err) SORT_MUST_CHECK;
 
 #endif

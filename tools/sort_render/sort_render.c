@@ -85,11 +85,15 @@ static Status write_stats(const RenderCommand *c, Render *render, const MonitorT
 static bool report_damage(const Render *render)
 {
     RenderStats stats;
-    StrBuf faults = {0};
+    StrBuf faults = {0}, closure_faults = {0};
     render_stats(render, &stats);
     render_faults(render, &faults);
+    render_closure_faults(render, &closure_faults);
     if (faults.size_bytes)
         fprintf(stderr, "shader faults (the points show magenta):\n%s", strbuf_text(&faults));
+    if (closure_faults.size_bytes)
+        fprintf(stderr, "closure faults (the picture has what the closures gave until then):\n%s",
+                strbuf_text(&closure_faults));
     if (stats.dropped.count)
         fprintf(
             stderr,
@@ -112,8 +116,10 @@ static bool report_damage(const Render *render)
     if (damaged)
         fprintf(stderr, "%u texture%s damaged and magenta\n", damaged,
                 damaged == 1 ? " is" : "s are");
-    bool is_damaged = faults.size_bytes || stats.textures.failed_tiles || missing || damaged;
+    bool is_damaged = faults.size_bytes || closure_faults.size_bytes ||
+                      stats.textures.failed_tiles || missing || damaged;
     strbuf_free(&faults);
+    strbuf_free(&closure_faults);
     return is_damaged;
 }
 

@@ -5,7 +5,7 @@
 #include "sort/bsdf/proof.h"
 #include "tools/sslc/sslc_program.h"
 
-enum { SSLC_BSDFS_MAX = 64 };
+enum { SSLC_BSDFS_MAX = SSL_MAX_CLOSURES };
 
 typedef struct SslcBsdfOptions {
     uint32_t proofs; /* SslcProofs */
