@@ -408,6 +408,62 @@ static void test_sslc_check_of_a_bsdf(void **state)
     }
 }
 
+/* A bsdf of another source is a closure of the shader's, as in a scene that has both: it stands beside the file, among the
+ * paths of the command line, or in a folder of -I. */
+static void test_sslc_check_finds_bsdfs_of_other_files(void **state)
+{
+    (void)state;
+    char uses[PATH_BYTES], wax[PATH_BYTES], there[PATH_BYTES], group[PATH_BYTES];
+    Error err = {0};
+    static const char user[] =
+        "shader uses(out closure surface)\n{\n"
+        "    surface = make_closure<Wax>(color(0.5), global_value<normal>);\n}\n";
+    static const char bsdf[] = "bsdf Wax(color tint, normal N)\n"
+                               "{ lobe diffuse reflection { albedo = tint;\n"
+                               "eval { f_cos = tint * M_1_PI * wi.z; } } }\n";
+    in_folder("one", uses);
+    assert_int_equal(file_make_directories(uses, &err), STATUS_OK);
+    in_folder("two", there);
+    assert_int_equal(file_make_directories(there, &err), STATUS_OK);
+    in_folder("one/uses.ssl", uses);
+    in_folder("two/wax.ssl", wax);
+    write_source("one/uses.ssl", user);
+    write_source("two/wax.ssl", bsdf);
+    Run r = run_sslc(ARGS("check", uses));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "Wax");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("check", uses, wax));
+    assert_string_equal(strbuf_text(&r.text), "");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("check", "-I", there, uses));
+    assert_string_equal(strbuf_text(&r.text), "");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    in_folder("two/uses.ssl", uses);
+    in_folder("two/group.json", group);
+    write_source("two/uses.ssl", user);
+    write_source("two/group.json",
+                 "{\"ssl_group\": 1, \"nodes\": {\"u\": {\"shader\": \"uses.ssl\"}},\n"
+                 "\"outputs\": {\"surface\": \"u.surface\"}}");
+    r = run_sslc(ARGS("check", uses, group));
+    assert_string_equal(strbuf_text(&r.text), "");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    write_source("two/more.ssl", bsdf);
+    r = run_sslc(ARGS("check", uses)); /* copies of one text are one */
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    write_source(
+        "two/more.ssl",
+        "bsdf Wax(normal N)\n{ lobe diffuse reflection { eval { f_cos = color(0.1); } } }\n");
+    r = run_sslc(ARGS("check", uses));
+    expect_text(&r, "is defined in");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+}
+
 /* Each is wrong in one way, which is found, named, and told where. */
 static void test_sslc_check_proves_a_bsdf(void **state)
 {
@@ -755,6 +811,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sslc_doc),
         cmocka_unit_test(test_sslc_knows_the_units),
         cmocka_unit_test(test_sslc_check_of_a_bsdf),
+        cmocka_unit_test(test_sslc_check_finds_bsdfs_of_other_files),
         cmocka_unit_test(test_sslc_check_proves_a_bsdf),
         cmocka_unit_test(test_sslc_check_options_of_a_bsdf),
         cmocka_unit_test(test_sslc_checks_folders),

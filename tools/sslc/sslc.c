@@ -69,12 +69,11 @@ static int sslc_dump(int argc, char **argv)
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
-    SslcFile file = {0};
+    SslcFile file = {.folders = &build.folders};
     StrBuf text = {0};
     Error err = {0};
     code = TOOL_FAILED;
     if (sslc_open(args.args[0], build.cpu, &file)) {
-        file.folders = &build.folders;
         Status status = dump_stage(&file, &build, stage, &text, &err);
         (void)fputs(strbuf_text(&text), stdout);
         if (status == STATUS_OK)

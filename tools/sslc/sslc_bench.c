@@ -78,7 +78,6 @@ static double measure_run(SslcFile *file, SslProgram *program, const BenchOption
 static bool bench_column(SslcFile *file, const BenchOptions *o, bool with_derivatives,
                          BenchColumn *out)
 {
-    file->folders = &o->build.folders;
     *out = (BenchColumn){1e9, 1e9, 0, {1e9, 1e9, 1e9, 1e9, 1e9, false}, 0, 0, 0};
     SslcBuildOptions build = o->build;
     ASSERT(o->rounds > 0);
@@ -167,7 +166,7 @@ int sslc_bench(int argc, char **argv)
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
-    SslcFile file = {0};
+    SslcFile file = {.folders = &o.build.folders};
     BenchColumn off, on;
     bool is_good = sslc_open(args.args[0], o.build.cpu, &file) &&
                    bench_column(&file, &o, false, &off) && bench_column(&file, &o, true, &on);

@@ -64,6 +64,7 @@ static bool check_group(SslcFile *file)
 /* The options of the command. */
 typedef struct CheckOptions {
     CliTextList folders;
+    SslcPaths paths; /* all files */
     SslcBsdfOptions bsdfs;
 } CheckOptions;
 
@@ -101,11 +102,10 @@ static bool prove_all(SslcFile *file, const BsdfList *list, const CheckOptions *
 
 static bool check_file(const char *path, const CheckOptions *options)
 {
-    SslcFile file = {0};
+    SslcFile file = {.folders = &options->folders, .beside = &options->paths};
     StrBuf names = {0};
     static BsdfList bsdfs;
     bool is_good = sslc_open(path, NULL, &file);
-    file.folders = &options->folders;
     bsdfs.count = 0;
     if (is_good && sslc_is_group(&file)) {
         is_good = check_group(&file);
@@ -129,21 +129,6 @@ static bool check_file(const char *path, const CheckOptions *options)
     }
     strbuf_free(&names);
     sslc_close(&file);
-    return is_good;
-}
-
-static bool check_path(Arena *arena, const char *path, const CheckOptions *options, uint32_t *files)
-{
-    Error err = {0};
-    SslcPaths paths = {.arena = arena};
-    if (sslc_find_sources(&paths, path, &err) != STATUS_OK) {
-        (void)tool_fail(&err, TOOL_FAILED);
-        return false;
-    }
-    bool is_good = true;
-    for (uint32_t i = 0; i < paths.list.count; ++i)
-        is_good &= check_file(paths.list.data[i], options);
-    *files += paths.list.count;
     return is_good;
 }
 
@@ -201,15 +186,20 @@ int sslc_check(int argc, char **argv)
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
+    Error err = {0};
     bool is_good = true;
-    uint32_t files = 0;
-    Arena *arena = arena_create(0, 0);
-    for (uint32_t i = 0; i < args.arg_count && arena; ++i)
-        is_good &= check_path(arena, args.args[i], &chosen, &files);
-    arena_destroy(arena);
-    if (files == 0 && is_good) {
-        const Error err = {.code = STATUS_NOT_FOUND, .text = "there are no .ssl files"};
-        return tool_fail(&err, TOOL_FAILED);
+    chosen.paths.arena = arena_create(0, 0);
+    for (uint32_t i = 0; i < args.arg_count && chosen.paths.arena; ++i)
+        if (sslc_find_sources(&chosen.paths, args.args[i], &err) != STATUS_OK) {
+            (void)tool_fail(&err, TOOL_FAILED);
+            is_good = false;
+        }
+    for (uint32_t i = 0; i < chosen.paths.list.count; ++i)
+        is_good &= check_file(chosen.paths.list.data[i], &chosen);
+    if (chosen.paths.list.count == 0 && is_good) {
+        (void)error_set(&err, STATUS_NOT_FOUND, "there are no .ssl files");
+        is_good = tool_fail(&err, TOOL_FAILED) == TOOL_DONE;
     }
+    arena_destroy(chosen.paths.arena);
     return is_good ? TOOL_DONE : TOOL_FAILED;
 }

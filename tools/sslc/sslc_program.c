@@ -2,14 +2,12 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "sort/bsdf/closure_sources.h"
 #include "sort/shade/ssl_tables.h"
 #include "sort/shade/unit_library.h"
 #include "tools/ssl_kit/expect.h"
+#include "tools/sslc/sslc_closures.h"
 #include <stdio.h>
 #include <string.h>
-
-enum { SOURCE_MAX_BYTES = 16 << 20 };
 
 static const char *const level_words[] = {"default", "0", "1", "2", "3", NULL};
 static const char *const kind_words[] = {"shade", "opacity", "emission", NULL};
@@ -110,41 +108,22 @@ static Status read_unit(SslcFile *file, Error *err)
     return file->text ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "out of memory");
 }
 
-static bool is_built_in(const SslcFile *file)
-{
-    for (const EmbeddedText *text = closure_sources; text->name; ++text)
-        if (text->size_bytes == file->size_bytes &&
-            memcmp(text->text, file->text, file->size_bytes) == 0)
-            return true;
-    return false;
-}
-
-/* Shaders of the file may make the closures that it defines. Where no scene could have these, a warning says so. */
-static Status list_closures(SslcFile *file, Error *err)
-{
-    const SslSource source = {.name = file->path, .text = {file->text, file->size_bytes}};
-    if (sslc_is_group(file) || is_built_in(file))
-        return STATUS_OK;
-    Status status = closure_list_create(&source, 1, &file->closures, err);
-    if (status == STATUS_OK)
-        closure_list_describe(file->closures, &file->tables);
-    if (status != STATUS_INVALID && status != STATUS_LIMIT)
-        return status;
-    (void)fprintf(stderr, "%s: warning: %s\n", err->path, err->text);
-    return STATUS_OK;
-}
-
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file)
 {
     Error err = {0};
-    *out_file =
-        (SslcFile){.path = path, .tables = {.size_bytes = sizeof out_file->tables, .cpu = cpu}};
+    *out_file = (SslcFile){.path = path,
+                           .tables = {.size_bytes = sizeof out_file->tables, .cpu = cpu},
+                           .folders = out_file->folders,
+                           .beside = out_file->beside,
+                           .arena = arena_create(4096, 0)};
     ssl_tables_describe(&out_file->tables);
     Status status = is_unit(path) ? read_unit(out_file, &err)
-                                  : file_read(path, SOURCE_MAX_BYTES, &out_file->text,
+                                  : file_read(path, SSLC_SOURCE_MAX_BYTES, &out_file->text,
                                               &out_file->size_bytes, &err);
+    if (status == STATUS_OK && !out_file->arena)
+        status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
     if (status == STATUS_OK)
-        status = list_closures(out_file, &err);
+        status = sslc_list_closures(out_file, &err);
     if (status == STATUS_OK)
         status = ssl_context_create(&out_file->tables, &out_file->ctx, &err);
     if (status == STATUS_OK) {
@@ -152,9 +131,6 @@ bool sslc_open(const char *path, const char *cpu, SslcFile *out_file)
         if (!out_file->diags)
             status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
     }
-    out_file->arena = arena_create(4096, 0);
-    if (status == STATUS_OK && !out_file->arena)
-        status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
     if (status != STATUS_OK)
         (void)tool_fail(&err, TOOL_FAILED);
     return status == STATUS_OK;

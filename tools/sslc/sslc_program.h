@@ -23,8 +23,18 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
 
 void sslc_print_diags(const DiagList *diags); /* on stderr */
 
-/* A source file in memory and a context with the renderer's tables (or NULL). Zero-initialise;
- * sslc_close at the end in any case. */
+enum { SSLC_SOURCE_MAX_BYTES = 16 << 20 };
+
+/* The .ssl files that a path means: itself, or all in a folder and in folders of it, by name; "unit:"
+ * means all units of the library. */
+typedef struct SslcPaths {
+    Arena *arena; /* borrowed */
+    ARRAY(const char *) list;
+} SslcPaths;
+Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err) SORT_MUST_CHECK;
+
+/* A source file in memory and a context with the renderer's tables (or NULL). Zero-initialise, but for `folders` and
+ * `beside`; sslc_close at the end in any case. */
 typedef struct SslcFile {
     const char *path;
     char *text;
@@ -34,11 +44,13 @@ typedef struct SslcFile {
     SslContext *ctx;
     DiagList *diags;
     const CliTextList *folders;   /* of SslcBuildOptions; NULL: none */
+    const SslcPaths *beside;      /* files that the command line names with it; NULL: none */
     Arena *arena;                 /* textures */
     ARRAY(const char *) textures; /* of a group, by id: formulas of grid_texture_parse */
     bool is_misused; /* sslc_compile, sslc_build: the options do not fit the source or its shader */
 } SslcFile;
-/* The path may be that of a unit of the library, "unit:NAME". cpu may be NULL. Prints what is wrong. */
+/* The path may be that of a unit of the library, "unit:NAME". cpu may be NULL. Prints what is wrong. Closures that the file
+ * makes and does not define are those of files beside it (sslc_closures.h). */
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file);
 void sslc_close(SslcFile *file);
 
@@ -65,14 +77,6 @@ Status sslc_find_param(const SslUnitInfo *unit, const char *name, uint32_t *out_
                        Error *err) SORT_MUST_CHECK;
 Status sslc_parse_value(const char *name, const char *text, SslType type, SslValue *out_value,
                         Error *err) SORT_MUST_CHECK;
-
-/* The .ssl files that a path means: itself, or all in a folder and in folders of it, by name; "unit:"
- * means all units of the library. */
-typedef struct SslcPaths {
-    Arena *arena; /* borrowed */
-    ARRAY(const char *) list;
-} SslcPaths;
-Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err) SORT_MUST_CHECK;
 
 /* The commands. */
 int sslc_check(int argc, char **argv);

@@ -468,7 +468,7 @@ static Status check_picture(const char *path, const RunOptions *o, Error *err)
 
 static int run_file(const char *path, const RunOptions *o)
 {
-    SslcFile file = {0};
+    SslcFile file = {.folders = &o->build.folders};
     int code = TOOL_FAILED;
     Error wrong = {0};
     if (check_picture(path, o, &wrong) != STATUS_OK) {
@@ -476,7 +476,6 @@ static int run_file(const char *path, const RunOptions *o)
         return wrong.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED;
     }
     bool is_open = sslc_open(path, o->build.cpu, &file);
-    file.folders = &o->build.folders;
     SslUnit *unit = is_open ? sslc_compile(&file, o->build.shader) : NULL;
     RunState run = {.options = o, .file = &file};
     run.program = unit ? sslc_build(&file, unit, &o->build, true) : NULL;
