@@ -198,12 +198,17 @@ static Dual logarithm1(Dual x, Decisions *decisions)
     return chain(bounded_monotonic(log1p, x.v, ulps_of_log1p), x, inverse(one_plus(x.v)));
 }
 
-/* Its derivative may be computed by the root of 1 + x^2, which is not exact where the square is. */
+/* A sum of squares that may be computed as the square of its root, which is not exact where the sum is. */
+static Bounded by_root(Bounded sum)
+{
+    sum.e += 4 * 0x1p-24 * fabs(sum.v);
+    return sum;
+}
+
 static Dual arc_tangent(Dual x)
 {
-    Bounded slope = inverse(one_plus(square(x.v)));
-    slope.e += 4 * 0x1p-24 * fabs(slope.v);
-    return chain(bounded_monotonic(atan, x.v, ulps_of_atan), x, slope);
+    return chain(bounded_monotonic(atan, x.v, ulps_of_atan), x,
+                 inverse(by_root(one_plus(square(x.v)))));
 }
 
 static Dual arc(bool is_sine, Dual x, Decisions *decisions)
@@ -378,7 +383,7 @@ static Dual power(Dual x, Dual y, Decisions *decisions)
 static Dual arc_tangent2(Dual y, Dual x, Decisions *decisions)
 {
     double r = hypot(x.v.v, y.v.v), doubt = x.v.e + y.v.e;
-    Bounded r2 = bounded_add(square(x.v), square(y.v));
+    Bounded r2 = by_root(bounded_add(square(x.v), square(y.v)));
     if (!(r > 4 * doubt) || r == 0)
         return chain(bounded_unknown(0), x, bounded_unknown(0));
     /* The cut along -x: on it the sign of zero decides. */
