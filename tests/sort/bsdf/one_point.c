@@ -163,17 +163,19 @@ static BsdfSample drawn_in(const BsdfDrawn *d, BsdfPoint at)
                         .lobe = d->lobe[k]};
 }
 
-uint16_t one_samples(const OnePoint *p, const float *u_side, const float2 *u, uint32_t count,
-                     BsdfSample *out_samples)
+uint16_t one_samples(const OnePoint *p, const Sampler *sampler, SampleKey pixel, uint32_t first,
+                     BsdfSample out_samples[SSL_BLOCK])
 {
     alignas(64) BsdfRow rows[3] = {{0}};
     BsdfDrawn d;
     BsdfPoint at = one_point(p);
-    CHECK(count <= SSL_BLOCK);
-    for (uint32_t k = 0; k < count; ++k)
-        set_row(rows, k, u[k].x, u[k].y, u_side[k]);
-    uint16_t drawn = bsdf_block_sample(at.block, rows, (uint16_t)((1u << count) - 1u), &d);
-    for (uint32_t k = 0; k < count; ++k)
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        pixel.index = first + k;
+        float2 u = sampler_2d(sampler, pixel, 1);
+        set_row(rows, k, u.x, u.y, sampler_1d(sampler, pixel, 0));
+    }
+    uint16_t drawn = bsdf_block_sample(at.block, rows, 0xffff, &d);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         if (drawn >> k & 1)
             out_samples[k] = drawn_in(&d, (BsdfPoint){at.block, k});
     return drawn;

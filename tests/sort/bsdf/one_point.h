@@ -5,6 +5,7 @@
 
 #include "sort/bsdf/bsdf_point.h"
 #include "sort/bsdf/closure_table.h"
+#include "sort/sampling/sampler.h"
 
 enum { ONE_POINT_TERMS = 24 };
 
@@ -39,9 +40,9 @@ Spectrum one_eval(const OnePoint *p, float3 wi, float *out_pdf); /* out_pdf may 
 float one_pdf(const OnePoint *p, float3 wi);
 bool one_sample(const OnePoint *p, float u_side, float2 u, BsdfSample *out_sample);
 
-/* Draws `count` directions at once, at most SSL_BLOCK. Returns the bits of those that were drawn. */
-uint16_t one_samples(const OnePoint *p, const float *u_side, const float2 *u, uint32_t count,
-                     BsdfSample *out_samples);
+/* Draws SSL_BLOCK directions by the samples from `first` on of a pixel. Returns the bits of those that were drawn. */
+uint16_t one_samples(const OnePoint *p, const Sampler *sampler, SampleKey pixel, uint32_t first,
+                     BsdfSample out_samples[SSL_BLOCK]);
 
 /* Returns the point's block, until another OnePoint is asked for something. */
 BsdfPoint one_point(const OnePoint *p);

@@ -81,17 +81,11 @@ static void draw(const View *v, uint32_t seed, uint64_t *observed)
 {
     Sampler independent = {SAMPLER_INDEPENDENT};
     uint32_t side = v->is_reflection ? BSDF_REFLECTION : BSDF_TRANSMISSION;
+    _Static_assert(SAMPLES % SSL_BLOCK == 0, "directions are drawn by blocks");
     for (uint32_t i = 0; i < SAMPLES; i += SSL_BLOCK) {
-        float u_side[SSL_BLOCK];
-        float2 u[SSL_BLOCK];
         BsdfSample samples[SSL_BLOCK];
-        uint32_t n = SAMPLES - i < SSL_BLOCK ? SAMPLES - i : SSL_BLOCK;
-        for (uint32_t k = 0; k < n; ++k) {
-            SampleKey key = sample_key(0, 0, i + k, seed);
-            u_side[k] = sampler_1d(&independent, key, 0), u[k] = sampler_2d(&independent, key, 1);
-        }
-        uint16_t drawn = one_samples(&v->bsdf, u_side, u, n, samples);
-        for (uint32_t k = 0; k < n; ++k) {
+        uint16_t drawn = one_samples(&v->bsdf, &independent, sample_key(0, 0, 0, seed), i, samples);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
             uint32_t flags = drawn >> k & 1 ? samples[k].flags : 0;
             bool is_ours = (flags & side) && !(flags & BSDF_DELTA);
             ++observed[is_ours ? cell_of(v, samples[k].wi) : CELLS];

@@ -24,17 +24,11 @@ static Spectrum furnace(const OnePoint *b, uint32_t samples)
 {
     Sampler sobol = {SAMPLER_SOBOL};
     double sum[SPECTRUM_CHANNELS] = {0};
+    assert_true(samples % SSL_BLOCK == 0);
     for (uint32_t i = 0; i < samples; i += SSL_BLOCK) {
-        float side[SSL_BLOCK];
-        float2 u[SSL_BLOCK];
         BsdfSample s[SSL_BLOCK];
-        uint32_t n = samples - i < SSL_BLOCK ? samples - i : SSL_BLOCK;
-        for (uint32_t k = 0; k < n; ++k) {
-            SampleKey key = sample_key(3, 1, i + k, 4);
-            side[k] = sampler_1d(&sobol, key, 0), u[k] = sampler_2d(&sobol, key, 1);
-        }
-        uint16_t drawn = one_samples(b, side, u, n, s);
-        for (uint32_t k = 0; k < n; ++k)
+        uint16_t drawn = one_samples(b, &sobol, sample_key(3, 1, 0, 4), i, s);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
             if (drawn >> k & 1)
                 SPECTRUM_EACH(c) sum[c] += (double)s[k].weight.c[c] / samples;
     }
