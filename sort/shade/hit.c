@@ -51,6 +51,7 @@ static void gather_tangents(const SceneMesh *mesh, const uint32_t corner[3], uin
 
 static void gather_footprint(const RayDiff *diff, uint32_t k, TriangleRows *r)
 {
+    ASSERT(diff);
     wide_set3(r->dOdx, k, diff->dOdx);
     wide_set3(r->dOdy, k, diff->dOdy);
     wide_set3(r->dDdx, k, diff->dDdx);
@@ -177,6 +178,7 @@ static void hit_lane_of_curve(const SceneMesh *mesh, const SceneInstance *instan
                             .draw = b->draw[k],
                             .history = b->history[k]};
     if (parts & HIT_FOOTPRINT) {
+        ASSERT(rays->diff[k]);
         out_hit->dIdx = rays->diff[k]->dDdx;
         out_hit->dIdy = rays->diff[k]->dDdy;
     }

@@ -50,36 +50,36 @@ SurfaceHit surface_get(SurfaceLane surface)
                         .history = b->history[k]};
 }
 
-void surface_set(SurfaceBlock *b, uint32_t k, const SurfaceHit *hit)
+void surface_set(SurfaceBlock *block, uint32_t lane, const SurfaceHit *hit)
 {
-    ASSERT(k < SSL_BLOCK);
-    wide_set3(b->P, k, hit->P);
-    b->error_m[k] = hit->error_m;
-    wide_set3(b->Ng_front, k, hit->Ng_front);
-    wide_set3(b->Ng, k, hit->Ng);
-    wide_set3(b->N, k, hit->N);
-    wide_set3(b->T, k, hit->T);
-    wide_set3(b->I, k, hit->I);
-    set2(b->uv, k, hit->uv);
-    b->tangent_sign[k] = hit->tangent_sign;
-    wide_set3(b->dPdx, k, hit->dPdx);
-    wide_set3(b->dPdy, k, hit->dPdy);
-    wide_set3(b->dNdx, k, hit->dNdx);
-    wide_set3(b->dNdy, k, hit->dNdy);
-    wide_set3(b->dTdx, k, hit->dTdx);
-    wide_set3(b->dTdy, k, hit->dTdy);
-    wide_set3(b->dIdx, k, hit->dIdx);
-    wide_set3(b->dIdy, k, hit->dIdy);
-    set2(b->duvdx, k, hit->duvdx);
-    set2(b->duvdy, k, hit->duvdy);
-    b->b1[k] = hit->b1, b->b2[k] = hit->b2;
-    b->db1dx[k] = hit->db1dx, b->db1dy[k] = hit->db1dy;
-    b->db2dx[k] = hit->db2dx, b->db2dy[k] = hit->db2dy;
-    b->is_backfacing[k] = hit->is_backfacing;
-    b->instance[k] = (int32_t)hit->instance;
-    b->triangle[k] = (int32_t)hit->triangle;
-    b->depth[k] = (int32_t)hit->depth;
-    b->length_m[k] = hit->length_m;
-    b->draw[k] = hit->draw;
-    b->history[k] = hit->history;
+    ASSERT(lane < SSL_BLOCK);
+    wide_set3(block->P, lane, hit->P);
+    block->error_m[lane] = hit->error_m;
+    wide_set3(block->Ng_front, lane, hit->Ng_front);
+    wide_set3(block->Ng, lane, hit->Ng);
+    wide_set3(block->N, lane, hit->N);
+    wide_set3(block->T, lane, hit->T);
+    wide_set3(block->I, lane, hit->I);
+    set2(block->uv, lane, hit->uv);
+    block->tangent_sign[lane] = hit->tangent_sign;
+    wide_set3(block->dPdx, lane, hit->dPdx);
+    wide_set3(block->dPdy, lane, hit->dPdy);
+    wide_set3(block->dNdx, lane, hit->dNdx);
+    wide_set3(block->dNdy, lane, hit->dNdy);
+    wide_set3(block->dTdx, lane, hit->dTdx);
+    wide_set3(block->dTdy, lane, hit->dTdy);
+    wide_set3(block->dIdx, lane, hit->dIdx);
+    wide_set3(block->dIdy, lane, hit->dIdy);
+    set2(block->duvdx, lane, hit->duvdx);
+    set2(block->duvdy, lane, hit->duvdy);
+    block->b1[lane] = hit->b1, block->b2[lane] = hit->b2;
+    block->db1dx[lane] = hit->db1dx, block->db1dy[lane] = hit->db1dy;
+    block->db2dx[lane] = hit->db2dx, block->db2dy[lane] = hit->db2dy;
+    block->is_backfacing[lane] = hit->is_backfacing;
+    block->instance[lane] = (int32_t)hit->instance;
+    block->triangle[lane] = (int32_t)hit->triangle;
+    block->depth[lane] = (int32_t)hit->depth;
+    block->length_m[lane] = hit->length_m;
+    block->draw[lane] = hit->draw;
+    block->history[lane] = hit->history;
 }
