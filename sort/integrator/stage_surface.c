@@ -417,9 +417,9 @@ static BsdfSample drawn_sample(const BsdfDrawn *d, uint32_t k)
                         .lobe = d->lobe[k]};
 }
 
-/* Sends the path's ray along the sampled direction. */
+/* Sends the path's ray along the sampled direction. origin: where it leaves the surface. */
 static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                          const BsdfSample *sample)
+                          const BsdfSample *sample, float3 origin)
 {
     Path *path = &w->paths[i];
     bool is_transparent = sample->flags & BSDF_TRANSPARENT;
@@ -437,16 +437,14 @@ static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bs
     }
     if (w->reads.path_footprints)
         next_footprint(surface, sample, shade_pixel_scale(w->shade), &path->diff);
-    SurfacePoint begin = surface_point(surface);
     ASSERT(f3_is_unit(sample->wi));
-    ray_batch_start(&w->rays, i, ray_leave(&begin, sample->wi), sample->wi, INFINITY,
-                    w->rays.time[i]);
+    ray_batch_start(&w->rays, i, origin, sample->wi, INFINITY, w->rays.time[i]);
 }
 
 /* Records the surface if the camera sees it, and continues the path along the sampled direction or ends it. sample: NULL
- * where none was drawn; point: index of the surface in the kernel's run. */
+ * where none was drawn; origin: as in continue_path; point: index of the surface in the kernel's run. */
 static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                    const BsdfSample *sample, uint32_t point)
+                    const BsdfSample *sample, float3 origin, uint32_t point)
 {
     Path *path = &w->paths[i];
     bool is_transparent = sample && (sample->flags & BSDF_TRANSPARENT);
@@ -468,7 +466,7 @@ static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
     bool is_stopped =
         is_transparent ? path->flags & PATH_AT_CATCHER : is_caught || path->flags & PATH_LAST;
     if (sample && !is_stopped)
-        continue_path(w, i, surface, bsdf, sample);
+        continue_path(w, i, surface, bsdf, sample, origin);
     else
         path->flags |= PATH_DEAD;
 }
@@ -522,15 +520,17 @@ static void cut_holdout(Wave *w, const Path *path, BsdfPoint bsdf)
  * blurred, as in Cycles: they would be noise. */
 static float least_alpha(const WaveShared *s, const Path *path)
 {
-    float sharp = path->least_pdf < s->settings->filter_glossy
-                      ? path->least_pdf / s->settings->filter_glossy
-                      : 1.0f;
-    return 0.5f * sqrtf(1.0f - sharp);
+    if (!(path->least_pdf < s->settings->filter_glossy))
+        return 0.0f;
+    return 0.5f * sqrtf(1.0f - path->least_pdf / s->settings->filter_glossy);
 }
 
-static bool gathers_light(const Wave *w, const Path *path, uint32_t instance)
+/* Returns whether the path takes light at the surface of a lane. */
+static bool gathers_light(const Wave *w, const PointBlock *points, uint32_t k)
 {
-    return wave_gathers_light(w->shared) && !wave_catches(w, path, instance);
+    return wave_gathers_light(w->shared) &&
+           !(w->reads.catchers &&
+             wave_catches(w, &w->paths[points->path[k]], (uint32_t)points->surfaces->instance[k]));
 }
 
 /* Takes objects that are holes in the picture out of it, where the camera sees them. Returns whether the path ends. */
@@ -544,18 +544,38 @@ static bool ends_at_hole(Wave *w, uint32_t i, uint32_t instance)
     return true;
 }
 
-/* Adds emission. Returns whether the path goes on. */
-static bool meet_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf)
+/* Returns the lanes of the paths of `live` that have a PathFlags. */
+static uint16_t paths_with(const Wave *w, const PointBlock *points, uint16_t live, uint32_t flag)
 {
-    Path *path = &w->paths[i];
-    w->counters.bsdf_faults += bsdf.block->faults[bsdf.lane] != 0;
-    cut_holdout(w, path, bsdf);
-    if (gathers_light(w, path, surface_instance(surface)))
-        add_emission(w, i, surface, bsdf_point_emission(bsdf));
-    if (!(path->flags & PATH_LAST) || !spectrum_is_black(bsdf_point_transparency(bsdf)))
-        return true;
-    path->flags |= PATH_DEAD;
-    return false;
+    uint32_t lanes = 0;
+    for (uint32_t k = 0; k < points->count; ++k)
+        lanes |= (uint32_t)((w->paths[points->path[k]].flags & flag) != 0) << k;
+    return (uint16_t)(live & lanes);
+}
+
+/* Adds what the surfaces of `live` emit. Returns the points whose paths go on. */
+static uint16_t meet_surfaces(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                              uint16_t live)
+{
+    uint16_t ends = paths_with(w, points, live, PATH_LAST);
+    uint16_t has_hole = live & wide_nonzero3(block->holdout);
+    uint16_t shines = live & wide_nonzero3(block->emission);
+    for (uint32_t k = 0; k < points->count; ++k)
+        w->counters.bsdf_faults += live >> k & 1 && block->faults[k] != 0;
+    for (uint32_t lanes = has_hole; lanes; lanes &= lanes - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(lanes);
+        cut_holdout(w, &w->paths[points->path[k]], (BsdfPoint){block, k});
+    }
+    for (uint32_t lanes = shines; lanes; lanes &= lanes - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(lanes);
+        if (gathers_light(w, points, k))
+            add_emission(w, points->path[k], (SurfaceLane){points->surfaces, k},
+                         bsdf_point_emission((BsdfPoint){block, k}));
+    }
+    ends = ends & (uint16_t)~wide_nonzero3(block->transparency);
+    for (uint32_t lanes = ends; lanes; lanes &= lanes - 1)
+        w->paths[points->path[__builtin_ctz(lanes)]].flags |= PATH_DEAD;
+    return live & (uint16_t)~ends;
 }
 
 /* Samples a light for each point of `lit` and a direction for each of `live`, and scatters. first: index of the block's
@@ -564,8 +584,10 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
                           uint16_t live, uint32_t first)
 {
     BsdfDrawn drawn;
+    WideRow origin[3];
     sample_lights(w, points, block, lit & live);
     uint16_t has_direction = sample_bsdfs(w, points, block, live, &drawn);
+    surfaces_leave(points->surfaces, drawn.wi, origin);
     for (uint32_t k = 0; k < points->count; ++k) {
         BsdfSample sample;
         bool is_drawn = has_direction >> k & 1;
@@ -574,40 +596,34 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
         if (is_drawn)
             sample = drawn_sample(&drawn, k);
         scatter(w, points->path[k], (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k},
-                is_drawn ? &sample : NULL, first + k);
+                is_drawn ? &sample : NULL, wide_get3(origin, k), first + k);
     }
 }
 
-/* Returns the points whose paths may still sample lights. */
-static uint16_t points_to_light(const Wave *w, const PointBlock *points)
+/* Returns the points of `live` whose paths may still sample lights. */
+static uint16_t points_to_light(const Wave *w, const PointBlock *points, uint16_t live)
 {
-    uint16_t lit = 0;
-    for (uint32_t k = 0; k < points->count; ++k) {
-        const Path *path = &w->paths[points->path[k]];
-        uint32_t instance = surface_instance((SurfaceLane){points->surfaces, k});
-        if (!(path->flags & PATH_LAST) && gathers_light(w, path, instance))
-            lit = (uint16_t)(lit | 1u << k);
-    }
-    return lit;
+    uint16_t lit = live & (uint16_t)~paths_with(w, points, live, PATH_LAST);
+    for (uint32_t k = 0; k < points->count && w->reads.catchers; ++k)
+        if (lit >> k & 1 && !gathers_light(w, points, k))
+            lit = (uint16_t)(lit & ~(1u << k));
+    return wave_gathers_light(w->shared) ? lit : 0;
 }
 
 /* Shades the surfaces [first, first + SSL_BLOCK) of the kernel's run. */
 static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
 {
     alignas(64) BsdfRow blur = {0};
-    uint16_t live = 0;
+    uint16_t live = (uint16_t)((1u << points->count) - 1u);
     for (uint32_t k = 0; k < points->count; ++k) {
-        uint32_t instance = surface_instance((SurfaceLane){points->surfaces, k});
         blur[k] = least_alpha(w->shared, &w->paths[points->path[k]]);
-        if (!ends_at_hole(w, points->path[k], instance))
-            live = (uint16_t)(live | 1u << k);
+        if (w->reads.holdouts &&
+            ends_at_hole(w, points->path[k], (uint32_t)points->surfaces->instance[k]))
+            live = (uint16_t)(live & ~(1u << k));
     }
     const BsdfBlock *block = shade_block(w->shade, first, blur);
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (live >> k & 1 && !meet_surface(w, points->path[k], (SurfaceLane){points->surfaces, k},
-                                           (BsdfPoint){block, k}))
-            live = (uint16_t)(live & ~(1u << k));
-    scatter_block(w, points, block, points_to_light(w, points), live, first);
+    live = meet_surfaces(w, points, block, live);
+    scatter_block(w, points, block, points_to_light(w, points, live), live, first);
 }
 
 /* --- finding surfaces --------------------------------------------------------------------------- */

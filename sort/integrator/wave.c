@@ -51,6 +51,9 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->shadow_footprints = material_set_parts(s->materials, SSL_KERNEL_OPACITY) & HIT_FOOTPRINT;
     reads->time = s->camera.key_count > 0 || accel_stats(s->accel).moving_count > 0;
     reads->first_surface = parts_of_first_surface(w);
+    reads->catchers = film_desc(s->film)->has_catchers;
+    for (uint32_t i = 0; i < s->scene->instance_count; ++i)
+        reads->holdouts = reads->holdouts || s->scene->instances[i].is_holdout;
     reads->path_footprints =
         reads->shadow_footprints ||
         material_set_parts(s->materials, SSL_KERNEL_SHADE) & HIT_FOOTPRINT ||

@@ -132,7 +132,7 @@ static inline HitDraw wave_draw(const Path *path, uint32_t crossing)
     return (HitDraw){.key = path->key, .event = path->event, .crossing = crossing};
 }
 
-/* What paths have to know of the surfaces that they meet, apart from what kernels read. */
+/* What paths have to know of the surfaces that they meet, apart from what kernels read, and what they may leave out. */
 typedef struct WaveReads {
     /* [material_count] HitParts that shading a surface takes. */
     uint8_t *surface;
@@ -142,6 +142,8 @@ typedef struct WaveReads {
     bool path_footprints, shadow_footprints;
     /* Something moves, so that it matters when a ray is sent. */
     bool time;
+    /* The film has shadow catchers; some instance is a hole in the picture. */
+    bool catchers, holdouts;
 } WaveReads;
 
 struct Wave {
@@ -225,8 +227,8 @@ void wave_show(Wave *w, uint32_t i, SurfaceLane surface, uint32_t point);
 /* Returns whether a camera path meets this instance as a shadow catcher. Later bounces meet it as an ordinary one. */
 static inline bool wave_catches(const Wave *w, const Path *path, uint32_t instance)
 {
-    return !(path->flags & PATH_SEEN) && w->shared->scene->instances[instance].is_shadow_catcher &&
-           film_desc(w->shared->film)->has_catchers;
+    return w->reads.catchers && !(path->flags & PATH_SEEN) &&
+           w->shared->scene->instances[instance].is_shadow_catcher;
 }
 /* Spawns the two paths that look for the light which a catcher reflects to path i. is_through: the path itself goes on through
  * the catcher; otherwise it ends there, and the backdrop is added to its sample. */

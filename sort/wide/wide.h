@@ -32,6 +32,18 @@ static inline float3 wide_get3(const WideRow rows[3], uint32_t lane)
     return f3(rows[0][lane], rows[1][lane], rows[2][lane]);
 }
 
+/* Returns the lanes in which one of three rows is not zero, or no number. */
+static inline uint16_t wide_nonzero3(const WideRow rows[3])
+{
+    int32_t is_nonzero[SSL_BLOCK];
+    uint32_t lanes = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        is_nonzero[k] = (rows[0][k] != 0.0f) | (rows[1][k] != 0.0f) | (rows[2][k] != 0.0f);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        lanes |= (uint32_t)is_nonzero[k] << k;
+    return (uint16_t)lanes;
+}
+
 /* The classes of CPUs that programs are compiled for, narrow ones first. */
 enum { WIDE_CLASSES = 3 };
 extern const char *const wide_classes[WIDE_CLASSES];
