@@ -14,8 +14,9 @@ add_library(sort_rules INTERFACE)
 target_include_directories(sort_rules INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(sort_rules INTERFACE _POSIX_C_SOURCE=200809L SORT_VERSION="${PROJECT_VERSION}")
 # -ffp-contract=off: a fused multiply-add appears only where it is written, so that bits do not
-# depend on the compiler's mood.
-target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -fno-omit-frame-pointer
+# depend on the compiler's mood. -fno-trapping-math: nothing reads the flags of floating-point exceptions, so that loops with
+# comparisons may be computed several lanes at once.
+target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer
     -Wall -Wextra -Wshadow -Wdouble-promotion -Wformat=2 -Wundef -Wvla -Wcast-qual
     -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
     $<$<COMPILE_LANGUAGE:C>:-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wold-style-definition>

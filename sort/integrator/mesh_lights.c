@@ -21,34 +21,39 @@ static MeshLight *queue(Wave *w, uint32_t path, Spectrum factor, const HitQuery 
     return light;
 }
 
-/* Returns the point of a curve that was drawn, where a shadow ray ends. */
-static SurfacePoint end_on_curve(const Wave *w, const HitQuery *query, const Ray *ray)
+/* Returns the place that light sampling drew. */
+static HitQuery query_of(const LightSample *light)
 {
-    SurfaceHit end;
-    hit_surface(w->shared->scene, query, ray, NULL, &end);
-    return hit_point(&end);
-}
-
-Spectrum wave_send_to_mesh(Wave *w, uint32_t i, float3 from, uint32_t depth,
-                           const LightSample *light, Spectrum factor, SurfacePoint *out_end)
-{
-    const Scene *scene = w->shared->scene;
-    const ShadeGlow *glow =
-        &w->shared->glows[hit_material(scene, light->instance, light->triangle)];
-    bool is_curve = scene->meshes[scene->instances[light->instance].mesh].curves;
-    if (glow->is_constant && !is_curve)
-        return spectrum_mul(factor, light->is_backfacing ? glow->back : glow->front);
-    Ray ray = {.origin = from, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
-    HitQuery query = {.instance = light->instance,
+    return (HitQuery){.instance = light->instance,
                       .triangle = light->triangle,
                       .b1 = light->b1,
                       .b2 = light->b2,
-                      .t = light->distance_m,
-                      .depth = depth};
-    if (is_curve)
-        *out_end = end_on_curve(w, &query, &ray);
+                      .t = light->distance_m};
+}
+
+void wave_find_end(const Wave *w, uint32_t i, float3 from, LightSample *light)
+{
+    const Scene *scene = w->shared->scene;
+    if (light->value != LIGHT_VALUE_MESH ||
+        !scene->meshes[scene->instances[light->instance].mesh].curves)
+        return;
+    SurfaceHit end;
+    Ray ray = {.origin = from, .direction = light->wi, .time = w->rays.time[i]};
+    HitQuery query = query_of(light);
+    hit_surface(scene, &query, &ray, NULL, &end);
+    light->end = hit_point(&end);
+}
+
+Spectrum wave_send_to_mesh(Wave *w, uint32_t i, float3 from, uint32_t depth,
+                           const LightSample *light, Spectrum factor)
+{
+    uint32_t material = hit_material(w->shared->scene, light->instance, light->triangle);
+    const ShadeGlow *glow = &w->shared->glows[material];
     if (glow->is_constant)
         return spectrum_mul(factor, light->is_backfacing ? glow->back : glow->front);
+    Ray ray = {.origin = from, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
+    HitQuery query = query_of(light);
+    query.depth = depth;
     MeshLight *mesh = queue(w, i, factor, &query, &ray, light->pdf_solid_angle);
     mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
     mesh->history.kind = 0;

@@ -127,18 +127,45 @@ static void draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot,
 
 /* --- light sampling --------------------------------------------------------------------------- */
 
-/* Aims the path's shadow ray at `end`, the point on the light; lights at infinity have none. */
-static void aim_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightSample *light,
-                           const SurfacePoint *end)
+/* The shadow rays of a block: from surfaces to the points on the lights. */
+typedef struct ShadowAim {
+    WideRow origin[3], direction[3], t_max;
+} ShadowAim;
+
+/* Aims the rays of `drawn` along wi at the ends of the lights; lights at infinity have none. */
+static void aim_shadow_rays(const SurfaceBlock *surfaces, const WideRow wi[3],
+                            const LightSample lights[SSL_BLOCK], uint16_t drawn, ShadowAim *out)
 {
-    SurfacePoint begin = surface_point(surface);
-    float3 origin = ray_leave(&begin, light->wi), direction = light->wi;
-    float t_max = INFINITY;
-    if (light->distance_m < INFINITY)
-        t_max = ray_between(origin, ray_leave(end, f3_neg(light->wi)), light->wi, &direction);
-    if (light->visibility->is_shadowless)
-        t_max = -1.0f; /* an empty segment is clear */
-    ray_batch_start(&w->shadow.rays, i, origin, direction, t_max, w->rays.time[i]);
+    WideRow P[3] = {{0}}, n[3] = {{0}}, error = {0};
+    WideInts is_far = {0};
+    surfaces_leave(surfaces, wi, out->origin);
+    for (uint32_t lanes = drawn; lanes; lanes &= lanes - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(lanes);
+        wide_set3(P, k, lights[k].end.P);
+        wide_set3(n, k, lights[k].end.n);
+        error[k] = lights[k].end.error_m;
+        is_far[k] = !(lights[k].distance_m < INFINITY);
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        const SurfacePoint end = {wide_get3(P, k), wide_get3(n, k), error[k]};
+        float3 direction, along = wide_get3(wi, k);
+        float t_max = ray_between(wide_get3(out->origin, k), ray_leave(&end, f3_neg(along)), along,
+                                  &direction);
+        out->t_max[k] = is_far[k] ? INFINITY : t_max;
+        out->direction[0][k] = is_far[k] ? along.x : direction.x;
+        out->direction[1][k] = is_far[k] ? along.y : direction.y;
+        out->direction[2][k] = is_far[k] ? along.z : direction.z;
+    }
+}
+
+/* Starts the path's shadow ray. */
+static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const ShadowAim *aim,
+                             const LightSample *light)
+{
+    /* An empty segment is clear. */
+    float t_max = light->visibility->is_shadowless ? -1.0f : aim->t_max[lane];
+    ray_batch_start(&w->shadow.rays, i, wide_get3(aim->origin, lane),
+                    wide_get3(aim->direction, lane), t_max, w->rays.time[i]);
     w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
     w->shadow.state[i] = SHADOW_QUEUED;
 }
@@ -146,10 +173,9 @@ static void aim_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const Light
 /* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
  * queued, and multiplied in later. */
 static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightSample *light,
-                            Spectrum factor)
+                            const ShadowAim *aim, Spectrum factor)
 {
     ShadowLight *out = &w->lights[i];
-    SurfacePoint end = light->end;
     out->depth = surface_depth(surface) + 1;
     /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
     if (w->reads.shadow_footprints) {
@@ -170,10 +196,10 @@ static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const Ligh
     }
     case LIGHT_VALUE_MESH:
         factor = wave_send_to_mesh(w, i, surface_vector(surface, surface.block->P), out->depth,
-                                   light, factor, &end);
+                                   light, factor);
         break;
     }
-    aim_shadow_ray(w, i, surface, light, &end);
+    start_shadow_ray(w, i, surface.lane, aim, light);
     wave_set_shadow_light(w, i, factor, light->light_group);
 }
 
@@ -242,7 +268,7 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const BsdfB
 /* Sends the shadow ray to a light that was drawn, if it can contribute. f: the BSDF times the cosine; pdf: the density with
  * which the BSDF's own sampling draws the light's direction. */
 static void weigh_light(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                        const LightSample *light, Spectrum f, float pdf)
+                        const LightSample *light, const ShadowAim *aim, Spectrum f, float pdf)
 {
     f = visible_f(bsdf, light->wi, light->visibility->invisible_to, f);
     float mis_weight = wave_light_mis_weight(w->shared, light, pdf);
@@ -251,7 +277,7 @@ static void weigh_light(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf
     if (w->path_kinds)
         kinds_record_light(w, i, bsdf, light);
     send_shadow_ray(
-        w, i, surface, light,
+        w, i, surface, light, aim,
         spectrum_scale(spectrum_mul(w->paths[i].beta, f), mis_weight / light->pdf_solid_angle));
 }
 
@@ -268,6 +294,7 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
 {
     LightSample lights[SSL_BLOCK];
     alignas(64) BsdfRow wi[3] = {{0}}, f[3], pdf;
+    ShadowAim aim;
     uint16_t drawn = draw_lights(w, points, block, live, lights);
     for (uint32_t k = 0; k < points->count; ++k)
         if (drawn >> k & 1)
@@ -275,12 +302,16 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (drawn == 0)
         return;
     bsdf_block_eval(block, wi, drawn, f, pdf);
+    for (uint32_t k = 0; k < points->count && w->reads.curves; ++k)
+        if (drawn >> k & 1)
+            wave_find_end(w, points->path[k], wide_get3(points->surfaces->P, k), &lights[k]);
+    aim_shadow_rays(points->surfaces, wi, lights, drawn, &aim);
     for (uint32_t k = 0; k < points->count; ++k)
         if (drawn >> k & 1) {
             know_sky(w, &lights[k], pdf[k]);
             weigh_light(w, points->path[k], (SurfaceLane){points->surfaces, k},
-                        (BsdfPoint){block, k}, &lights[k], (Spectrum){{f[0][k], f[1][k], f[2][k]}},
-                        pdf[k]);
+                        (BsdfPoint){block, k}, &lights[k], &aim,
+                        (Spectrum){{f[0][k], f[1][k], f[2][k]}}, pdf[k]);
         }
 }
 

@@ -54,6 +54,8 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->catchers = film_desc(s->film)->has_catchers;
     for (uint32_t i = 0; i < s->scene->instance_count; ++i)
         reads->holdouts = reads->holdouts || s->scene->instances[i].is_holdout;
+    for (uint32_t i = 0; i < s->scene->mesh_count; ++i)
+        reads->curves = reads->curves || s->scene->meshes[i].curves;
     reads->path_footprints =
         reads->shadow_footprints ||
         material_set_parts(s->materials, SSL_KERNEL_SHADE) & HIT_FOOTPRINT ||

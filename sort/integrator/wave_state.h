@@ -142,8 +142,8 @@ typedef struct WaveReads {
     bool path_footprints, shadow_footprints;
     /* Something moves, so that it matters when a ray is sent. */
     bool time;
-    /* The film has shadow catchers; some instance is a hole in the picture. */
-    bool catchers, holdouts;
+    /* The film has shadow catchers; some instance is a hole in the picture; some mesh is one of curves. */
+    bool catchers, holdouts, curves;
 } WaveReads;
 
 struct Wave {
@@ -256,11 +256,13 @@ void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min
 
 /* --- emissive meshes (mesh_lights.c) ------------------------------------------------------------ */
 
-/* Aims at a point that light sampling drew for path i on a mesh. Returns `factor` times its radiance if that is known without
- * a kernel; otherwise it queues the point, and the product is set later. *out_end: where the shadow ray ends. depth: of
- * the point. */
+/* Sets the end of the shadow ray to a point that light sampling drew on a curve for path i, which is at `from`; other lights
+ * have theirs. */
+void wave_find_end(const Wave *w, uint32_t i, float3 from, LightSample *light);
+/* Returns `factor` times the radiance of a point that light sampling drew for path i on a mesh, if that is known without a
+ * kernel; otherwise it queues the point, and the product is set later. depth: of the point. */
 Spectrum wave_send_to_mesh(Wave *w, uint32_t i, float3 from, uint32_t depth,
-                           const LightSample *light, Spectrum factor, SurfacePoint *out_end);
+                           const LightSample *light, Spectrum factor);
 /* Adds `factor` times the emission of a surface that the ray of path i met and that light sampling finds with density
  * `pdf`. distance_m: from the last scatter. */
 void wave_meet_mesh(Wave *w, uint32_t i, SurfaceLane surface, Spectrum factor, float distance_m,

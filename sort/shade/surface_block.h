@@ -56,16 +56,10 @@ static inline SurfacePoint surface_point(SurfaceLane s)
 static inline void surfaces_leave(const SurfaceBlock *b, const WideRow direction[3],
                                   WideRow out_origin[3])
 {
-    WideRow side;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        float cosine = direction[0][k] * b->Ng[0][k] + direction[1][k] * b->Ng[1][k] +
-                       direction[2][k] * b->Ng[2][k];
-        side[k] = cosine > 0.0f ? 1.0f : -1.0f;
+        SurfacePoint point = surface_point((SurfaceLane){b, k});
+        wide_set3(out_origin, k, ray_leave(&point, wide_get3(direction, k)));
     }
-    for (uint32_t c = 0; c < 3; ++c)
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            out_origin[c][k] = ray_round_toward(b->P[c][k] + side[k] * b->error_m[k] * b->Ng[c][k],
-                                                side[k] * b->Ng[c][k]);
 }
 
 /* Returns the whole surface. */
