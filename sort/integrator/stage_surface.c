@@ -317,16 +317,34 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
 
 /* --- scattering ------------------------------------------------------------------------------- */
 
-static void next_footprint(SurfaceLane surface, const BsdfSample *sample, float pixel_scale,
-                           RayDiff *out_diff)
+/* Sets the footprint after a delta lobe; those after others are set for the whole block. */
+static void next_footprint(SurfaceLane surface, const BsdfSample *sample, RayDiff *out_diff)
 {
     SurfaceHit hit = surface_get(surface);
-    if ((sample->flags & BSDF_DELTA) && (sample->flags & BSDF_TRANSMISSION))
+    ASSERT(sample->flags & BSDF_DELTA);
+    if (sample->flags & BSDF_TRANSMISSION)
         footprint_refract(&hit, sample->n, sample->wi, sample->eta, out_diff);
-    else if (sample->flags & BSDF_DELTA)
-        footprint_reflect(&hit, sample->n, out_diff);
     else
-        footprint_scatter(&hit, sample->wi, sample->pdf, pixel_scale, out_diff);
+        footprint_reflect(&hit, sample->n, out_diff);
+}
+
+/* Sets the footprints of the paths of `live` that no delta lobe scatters. Those at catchers keep theirs, since wave_catch sends
+ * copies of them along their rays. */
+static void scatter_footprints(Wave *w, const PointBlock *points, const BsdfDrawn *drawn,
+                               uint16_t live)
+{
+    RayDiff *diffs[SSL_BLOCK];
+    for (uint32_t k = 0; k < points->count; ++k) {
+        Path *path = &w->paths[points->path[k]];
+        diffs[k] = &path->diff;
+        if (!(live >> k & 1))
+            continue;
+        if (drawn->flags[k] & (uint32_t)(BSDF_DELTA | BSDF_TRANSPARENT | BSDF_SUBSURFACE) ||
+            wave_catches(w, path, (uint32_t)points->surfaces->instance[k]))
+            live = (uint16_t)(live & ~(1u << k));
+    }
+    footprints_scatter(points->surfaces, drawn->wi, drawn->pdf, shade_pixel_scale(w->shade), live,
+                       diffs);
 }
 
 /* Adds one, and stays at the largest number. */
@@ -466,8 +484,8 @@ static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bs
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
     }
-    if (w->reads.path_footprints)
-        next_footprint(surface, sample, shade_pixel_scale(w->shade), &path->diff);
+    if (w->reads.path_footprints && sample->flags & BSDF_DELTA)
+        next_footprint(surface, sample, &path->diff);
     ASSERT(f3_is_unit(sample->wi));
     ray_batch_start(&w->rays, i, origin, sample->wi, INFINITY, w->rays.time[i]);
 }
@@ -619,6 +637,8 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
     sample_lights(w, points, block, lit & live);
     uint16_t has_direction = sample_bsdfs(w, points, block, live, &drawn);
     surfaces_leave(points->surfaces, drawn.wi, origin);
+    if (w->reads.path_footprints)
+        scatter_footprints(w, points, &drawn, has_direction);
     for (uint32_t k = 0; k < points->count; ++k) {
         BsdfSample sample;
         bool is_drawn = has_direction >> k & 1;

@@ -1,5 +1,9 @@
 #include "sort/shade/footprint_ray.h"
 
+#include "base/check.h"
+#include "sort/shade/footprint_rows.h"
+#include <string.h>
+
 /* D' = D - 2 (D.n) n, so D'_x = D_x - 2 ((D.n) n_x + (D.n)_x n). */
 static float3 reflect_derivative(float3 D, float3 dD, float3 n, float3 dn)
 {
@@ -33,24 +37,10 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
                   refract_derivative(hit->I, hit->dIdy, n, hit->dNdy, wi, e), hit->history.is_cone};
 }
 
-static float longer(float3 a, float3 b)
+static RayDiff cone_of(const FootprintRows *rows, uint32_t lane)
 {
-    return sqrtf(maxf(f3_length2(a), f3_length2(b)));
-}
-
-/* A round cone about wi: start width and spread, each as two vectors at right angles to wi. */
-static void cone(float3 wi, float width, float spread, RayDiff *out)
-{
-    float3 s, t;
-    spread = minf(spread, FOOTPRINT_SPREAD_MAX);
-    f3_frame(wi, &s, &t);
-    *out = (RayDiff){f3_scale(s, width), f3_scale(t, width), f3_scale(s, spread),
-                     f3_scale(t, spread), true};
-}
-
-static float spread_of(float pdf)
-{
-    return FOOTPRINT_SPREAD * 2.0f / sqrtf(3.14159265f * maxf(pdf, 1e-6f));
+    return (RayDiff){wide_get3(rows->Ox, lane), wide_get3(rows->Oy, lane),
+                     wide_get3(rows->Dx, lane), wide_get3(rows->Dy, lane), true};
 }
 
 float footprint_width(const SurfaceHit *hit)
@@ -60,17 +50,55 @@ float footprint_width(const SurfaceHit *hit)
 
 void footprint_cone(float3 wi, float width, float pdf, RayDiff *out)
 {
-    cone(wi, width, spread_of(pdf), out);
+    FootprintRows rows;
+    wide_set3(rows.wi, 0, wi);
+    rows.width[0] = width;
+    rows.pdf[0] = pdf;
+    footprint_cone_run(&rows, 1);
+    *out = cone_of(&rows, 0);
 }
 
 void footprint_light(float3 wi, float pdf, RayDiff *out)
 {
-    cone(wi, 0.0f, FOOTPRINT_LIGHT * minf(spread_of(pdf), FOOTPRINT_SPREAD_MAX), out);
+    FootprintRows rows;
+    wide_set3(rows.wi, 0, wi);
+    rows.pdf[0] = pdf;
+    footprint_light_run(&rows, 1);
+    *out = cone_of(&rows, 0);
 }
 
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf, float pixel_scale, RayDiff *out)
 {
-    float scale = hit->history.is_cone ? 1.0f : pixel_scale;
-    float spread = scale * longer(hit->dIdx, hit->dIdy);
-    cone(wi, scale * footprint_width(hit), maxf(spread_of(pdf), spread), out);
+    FootprintRows rows;
+    wide_set3(rows.wi, 0, wi);
+    wide_set3(rows.dPdx, 0, hit->dPdx);
+    wide_set3(rows.dPdy, 0, hit->dPdy);
+    wide_set3(rows.dIdx, 0, hit->dIdx);
+    wide_set3(rows.dIdy, 0, hit->dIdy);
+    rows.pdf[0] = pdf;
+    rows.scale[0] = hit->history.is_cone ? 1.0f : pixel_scale;
+    footprint_scatter_run(&rows, 1);
+    *out = cone_of(&rows, 0);
+}
+
+void footprints_scatter(const SurfaceBlock *surfaces, const WideRow wi[3], const WideRow pdf,
+                        float pixel_scale, uint16_t live, RayDiff *const out_diffs[SSL_BLOCK])
+{
+    FootprintRows rows;
+    ASSERT(live >> surfaces->count == 0);
+    if (live == 0)
+        return;
+    memcpy(rows.wi, wi, sizeof rows.wi);
+    memcpy(rows.pdf, pdf, sizeof rows.pdf);
+    memcpy(rows.dPdx, surfaces->dPdx, sizeof rows.dPdx);
+    memcpy(rows.dPdy, surfaces->dPdy, sizeof rows.dPdy);
+    memcpy(rows.dIdx, surfaces->dIdx, sizeof rows.dIdx);
+    memcpy(rows.dIdy, surfaces->dIdy, sizeof rows.dIdy);
+    for (uint32_t k = 0; k < surfaces->count; ++k)
+        rows.scale[k] = surfaces->history[k].is_cone ? 1.0f : pixel_scale;
+    footprint_scatter_run(&rows, live);
+    for (uint32_t lanes = live; lanes; lanes &= lanes - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(lanes);
+        *out_diffs[k] = cone_of(&rows, k);
+    }
 }
