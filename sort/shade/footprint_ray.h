@@ -20,7 +20,7 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
  * `pixel_scale` of the footprint as long as that is a pixel's (see shade_pixel_scale). */
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf_solid_angle, float pixel_scale,
                        RayDiff *out_diff);
-/* The same for the surfaces of a block, in the lanes of `live`. out_diffs: by lane; may be those of the rays that met the
+/* Does so for the surfaces of a block, in the lanes of `live`. out_diffs: by lane; may be those of the rays that met the
  * surfaces. */
 void footprints_scatter(const SurfaceBlock *surfaces, const WideRow wi[3], const WideRow pdf,
                         float pixel_scale, uint16_t live, RayDiff *const out_diffs[SSL_BLOCK]);
