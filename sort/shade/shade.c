@@ -352,13 +352,10 @@ static bool only_emits(const SslProgramInfo *info)
     return true;
 }
 
-/* Runs the emission kernel of a material at a list of surfaces. Returns whether there is one. */
-static bool run_emission(ShadeContext *ctx, uint32_t material, const SurfaceHit *hits,
-                         uint32_t count)
+/* Runs the emission kernel of a material at the first surfaces of the context's own block. Returns whether there is one. */
+static bool run_emission(ShadeContext *ctx, uint32_t material, uint32_t count)
 {
     ASSERT(count <= SSL_BLOCK);
-    for (uint32_t k = 0; k < count; ++k)
-        surface_set(ctx->own, k, &hits[k]);
     ctx->own->count = count;
     ctx->own->material = material;
     return shade_run(ctx, material, SSL_KERNEL_EMISSION, ctx->own, count);
@@ -375,7 +372,9 @@ ShadeGlow shade_glow(ShadeContext *ctx, uint32_t material)
          .Ng_front = {0, 0, -1},
          .is_backfacing = true}};
     ShadeGlow glow = {.is_constant = is_constant_by_side(&programs[SSL_KERNEL_EMISSION])};
-    if (!glow.is_constant || !run_emission(ctx, material, sides, 2))
+    for (uint32_t k = 0; k < 2; ++k)
+        surface_set(ctx->own, k, &sides[k]);
+    if (!glow.is_constant || !run_emission(ctx, material, 2))
         return (ShadeGlow){0};
     glow.is_all = is_constant_by_side(surface) && only_emits(surface->info);
     glow.front = shade_emission(ctx, 0);
@@ -467,10 +466,11 @@ static void run_environment(ShadeContext *ctx, const EnvironmentFootprint *footp
 {
     const SceneEnvironment *e = &ctx->desc.scene->environment;
     ASSERT(count <= SSL_BLOCK && e->kind == SCENE_ENVIRONMENT_MATERIAL);
-    SurfaceHit hits[SSL_BLOCK];
-    for (uint32_t k = 0; k < count; ++k)
-        hits[k] = sky_point(e, &footprints[k], depths[k], &histories[k]);
-    bool emits = run_emission(ctx, e->material, hits, count);
+    for (uint32_t k = 0; k < count; ++k) {
+        SurfaceHit hit = sky_point(e, &footprints[k], depths[k], &histories[k]);
+        surface_set(ctx->own, k, &hit);
+    }
+    bool emits = run_emission(ctx, e->material, count);
     for (uint32_t k = 0; k < count; ++k)
         out_radiance[k] = emits ? shade_emission(ctx, k) : spectrum_splat(0.0f);
 }
@@ -507,8 +507,9 @@ Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light)
     if (light->kind == SCENE_LIGHT_DISTANT)
         hit.P = back; /* a point of the sky */
     hit.Ng = hit.Ng_front = hit.N;
-    return run_emission(ctx, light->material - 1, &hit, 1) ? shade_emission(ctx, 0)
-                                                           : spectrum_splat(0.0f);
+    surface_set(ctx->own, 0, &hit);
+    return run_emission(ctx, light->material - 1, 1) ? shade_emission(ctx, 0)
+                                                     : spectrum_splat(0.0f);
 }
 
 ShadeCounters shade_counters(const ShadeContext *ctx)
