@@ -108,6 +108,11 @@ static bool is_of_name(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* Returns whether the text may define scattering functions: it has the word `bsdf`, and behind it a name or a comment. */
 static bool may_define_bsdf(Str text)
 {
@@ -117,7 +122,7 @@ static bool may_define_bsdf(Str text)
         if (memcmp(text.data + i, word, length) != 0 || (i > 0 && is_of_name(text.data[i - 1])))
             continue;
         size_t at = i + length;
-        while (at < text.size_bytes && memchr(" \t\r\n\v\f", text.data[at], 6))
+        while (at < text.size_bytes && is_space(text.data[at]))
             ++at;
         if (at < text.size_bytes &&
             (text.data[at] == '/' || (at > i + length && is_of_name(text.data[at]))))
