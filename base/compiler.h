@@ -18,6 +18,13 @@
 #define SORT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SORT_CACHE_LINE      64
 #define SORT_UNUSED(x)       ((void)(x))
+/* Before a loop of n steps: writes them one after the other, so that a loop around it can be computed for many lanes at once. */
+#if defined(__clang__)
+#    define SORT_UNROLL(n) _Pragma("unroll")
+#else
+#    define SORT_UNROLL(n)           SORT_UNROLL_PRAGMA(GCC unroll n)
+#    define SORT_UNROLL_PRAGMA(text) _Pragma(#text)
+#endif
 /* Prefetches the cache line of an address that will be read soon; any address is allowed. */
 #define SORT_PREFETCH(address) __builtin_prefetch(address)
 

@@ -160,6 +160,19 @@ Status file_write(const char *path, const void *data, size_t size_bytes, Error *
     return write_whole(path, data, size_bytes, true, err);
 }
 
+Status file_write_fleeting(const char *path, const void *data, size_t size_bytes, Error *err)
+{
+    FileReplace file;
+    TRY(file_replace_begin(path, &file, err));
+    file.is_fleeting = true;
+    if (size_bytes > 0 && fwrite(data, 1, size_bytes, file.stream) != size_bytes) {
+        Status status = fail_errno(err, path, "write");
+        file_replace_abandon(&file);
+        return status;
+    }
+    return file_replace_commit(&file, err);
+}
+
 Status file_write_private(const char *path, const void *data, size_t size_bytes, Error *err)
 {
     return write_whole(path, data, size_bytes, false, err);
@@ -368,7 +381,7 @@ Status file_replace_commit(FileReplace *file, Error *err)
 {
     Status status = STATUS_OK;
     if (fflush(file->stream) != 0 || ferror(file->stream) ||
-        (!file->is_in_place && fsync(fileno(file->stream)) != 0) ||
+        (!file->is_in_place && !file->is_fleeting && fsync(fileno(file->stream)) != 0) ||
         (file->is_unnamed && !give_name(file)))
         status = fail_errno(err, file->path, "write");
     /* As long as the file is open and locked, it is not taken for one that was left behind. */

@@ -20,6 +20,10 @@ Status file_hash(const char *path, HashState *h, Error *err) SORT_MUST_CHECK;
 /* Replaces `path` with these bytes, atomically. */
 Status file_write(const char *path, const void *data, size_t size_bytes,
                   Error *err) SORT_MUST_CHECK;
+/* As file_write for what another process reads at once: it does not wait for the disk, so that the file may be lost if the
+ * machine fails. */
+Status file_write_fleeting(const char *path, const void *data, size_t size_bytes,
+                           Error *err) SORT_MUST_CHECK;
 
 /* Like file_read and file_write, for folders where other users should not have been. Reading refuses links and
  * files that others can write (STATUS_INVALID, STATUS_IO); writing replaces a link instead of following it. */
@@ -39,6 +43,7 @@ typedef struct FileReplace {
     /* beside `path`; removed by commit or abandon; "" if it has no name (yet) */
     char temp_path[PATH_BYTES];
     bool is_unnamed, is_in_place;
+    bool is_fleeting; /* commit does not wait for the disk; file_replace_begin sets it to false */
 } FileReplace;
 /* Begins a replacement. A link is kept; its target is replaced or created. */
 Status file_replace_begin(const char *path, FileReplace *out_file, Error *err) SORT_MUST_CHECK;

@@ -208,7 +208,9 @@ Status file_claim_folder(FileClaims *c, const char *role, const char *path, Erro
     return STATUS_OK;
 }
 
-static Status claim(FileClaims *c, const char *role, const char *path, bool is_output, Error *err)
+/* keeps: the claim is made, and not only checked. */
+static Status claim(FileClaims *c, const char *role, const char *path, bool is_output, bool keeps,
+                    Error *err)
 {
     Place place;
     Status status = STATUS_OK;
@@ -234,7 +236,7 @@ static Status claim(FileClaims *c, const char *role, const char *path, bool is_o
                                 strcmp(path, other->path) ? ")" : "");
         is_known = true;
     }
-    if (is_known)
+    if (is_known || !keeps)
         return STATUS_OK;
     FileClaim item = {role,        copy_text(path),       place.device,
                       place.inode, copy_text(place.rest), is_output};
@@ -250,12 +252,17 @@ static Status claim(FileClaims *c, const char *role, const char *path, bool is_o
 
 Status file_claim_output(FileClaims *claims, const char *role, const char *path, Error *err)
 {
-    return claim(claims, role, path, true, err);
+    return claim(claims, role, path, true, true, err);
+}
+
+Status file_check_output(FileClaims *claims, const char *role, const char *path, Error *err)
+{
+    return claim(claims, role, path, true, false, err);
 }
 
 Status file_claim_input(FileClaims *claims, const char *role, const char *path, Error *err)
 {
-    return claim(claims, role, path, false, err);
+    return claim(claims, role, path, false, true, err);
 }
 
 void file_claims_free(FileClaims *c)

@@ -33,6 +33,9 @@ typedef struct FileClaims {
  * STATUS_NO_MEMORY. */
 Status file_claim_output(FileClaims *claims, const char *role, const char *path,
                          Error *err) SORT_MUST_CHECK;
+/* Checks that file_claim_output would claim the file, and claims nothing. Errors: as file_claim_output. */
+Status file_check_output(FileClaims *claims, const char *role, const char *path,
+                         Error *err) SORT_MUST_CHECK;
 /* Claims an input, which may be claimed as an input several times. Errors: STATUS_INVALID only if an output has
  * claimed it; STATUS_NO_MEMORY. */
 Status file_claim_input(FileClaims *claims, const char *role, const char *path,

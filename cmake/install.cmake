@@ -3,22 +3,26 @@
 #   bin/                                     the programs
 #   lib/sort-renderer/                       plugins; the programs look for them beside their own folder
 #   lib/python3/dist-packages/sort_package   the writer of scene packages
+#   lib/python3/dist-packages/sort_farm      the modules of sort-farm
 #   lib/, include/                           the libraries for other programs (install_libraries.cmake)
 #   share/man, share/bash-completion ...     made by the programs themselves (install_pages.cmake)
 #   share/sort-renderer/sort_blender.zip     the add-on, to install from Blender's preferences
 #   share/doc/sort-renderer/                 licences and documents
 #
 # All paths are relative to the prefix, so that the tree may be moved.
-install(TARGETS sort-render sslc ssl-test texcache RUNTIME DESTINATION bin)
-install(TARGETS sort_plugin_decoder_oiio sort_plugin_importer_assimp LIBRARY DESTINATION lib/sort-renderer)
-install(DIRECTORY python/sort_package DESTINATION lib/python3/dist-packages
+set(programs sort-render sslc ssl-test texcache)
+set(plugins sort_plugin_decoder_oiio sort_plugin_importer_assimp sort_denoiser_oidn)
+install(TARGETS ${programs} RUNTIME DESTINATION bin)
+install(TARGETS ${plugins} LIBRARY DESTINATION lib/sort-renderer RUNTIME DESTINATION lib/sort-renderer)
+install(PROGRAMS tools/sort_farm/sort-farm DESTINATION bin)
+install(DIRECTORY python/sort_package python/sort_farm DESTINATION lib/python3/dist-packages
     FILES_MATCHING PATTERN "*.py")
 install(FILES README.md CONTRIBUTING.md CHANGELOG.md DESTINATION share/doc/sort-renderer)
 install(FILES LICENSE DESTINATION share/doc/sort-renderer RENAME copyright)
 install(DIRECTORY docs DESTINATION share/doc/sort-renderer PATTERN .clang-tidy EXCLUDE)
 
-foreach(program sort-render sslc ssl-test texcache)
-    install(CODE "set(PROGRAM \"$<TARGET_FILE:${program}>\")
+foreach(program ${programs} sort-farm)
+    install(CODE "set(PROGRAM \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}\")
 set(OUTPUT \"${CMAKE_BINARY_DIR}/pages\")
 include(\"${CMAKE_SOURCE_DIR}/cmake/install_pages.cmake\")")
     set(pages ${CMAKE_BINARY_DIR}/pages/${program})
@@ -35,8 +39,7 @@ install(FILES ${CMAKE_BINARY_DIR}/pages/sort_blender.zip DESTINATION share/sort-
 include(install_libraries)
 
 # What scripts/package builds: all of the above, and no tests.
-add_custom_target(installed DEPENDS sort-render sslc ssl-test texcache sort_plugin_decoder_oiio sort_plugin_importer_assimp
-    sort_ssl_shared sort_texcache_shared)
+add_custom_target(installed DEPENDS ${programs} ${plugins} sort_ssl_shared sort_texcache_shared)
 
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME sort-renderer)
@@ -52,5 +55,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION graphics)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "blender, python3")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "blender, slurm-client")
 include(CPack)

@@ -2,7 +2,7 @@
 #
 # A cmocka program registered as the ctest "AREA.NAME" with the label AREA and those given:
 #     threads   runs under the thread sanitizer too
-#     slow      does not run under sanitizers
+#     slow      runs in the suite with assertions alone
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 

@@ -12,7 +12,7 @@ function(sort_wide_programs target file)
         COMMAND ${CMAKE_COMMAND} -E rm -rf ${objects} ${archive}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${objects}
         COMMAND wide_compile ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${objects}
-        COMMAND sh -c "ar qcs ${archive} ${objects}/*.o"
+        COMMAND sh -c "ar qcs \"$1\" \"$2\"/*.o" sh ${archive} ${objects}
         COMMAND ${CMAKE_COMMAND} -E rename ${objects}/${name}_rows.h ${folder}/${name}_rows.h
         COMMAND ${CMAKE_COMMAND} -E rename ${objects}/${name}_rows.c ${folder}/${name}_rows.c
         DEPENDS wide_compile ${file}

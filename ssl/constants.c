@@ -15,6 +15,10 @@ static Status check_constant(const SslUnitInfo *info, const SslConstant *constan
     if (at == info->param_count)
         return error_set(err, STATUS_NOT_FOUND, "shader '%s' has no parameter '%s'", info->name,
                          constant->param);
+    if (info->params[at].is_differentiated)
+        return error_set(err, STATUS_INVALID,
+                         "parameter '%s' is an input of a derivative: it cannot be a constant",
+                         constant->param);
     SslType type = info->params[at].type;
     if (!can_be_baked(type))
         return error_set(
@@ -40,7 +44,7 @@ static const SslValue *baked_value(const SslParamInfo *param, const SslValue *li
 {
     if (listed)
         return listed;
-    if (!param->has_default)
+    if (!param->has_default || param->is_differentiated)
         return NULL;
     bool is_baked =
         param->type == SSL_STRING || (how->bake_switches && is_switch(&param->default_value));

@@ -36,7 +36,8 @@ struct SslUnit {
     uint32_t file_end; /* larger than every file number in its spans */
     SslUnit **parts;   /* references to the units of a group, which own strings and sources */
     uint32_t part_count;
-    uint32_t nesting; /* depth of groups inside this one; 0 for a shader */
+    bool is_derivative; /* ssl_unit_differentiate made it */
+    uint32_t nesting;   /* depth of groups inside this one; 0 for a shader */
 };
 
 struct SslProgram {

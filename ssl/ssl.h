@@ -210,6 +210,7 @@ typedef struct SslParamInfo {
     const SslMetadata *metadata;
     uint32_t metadata_count;
     Span span;
+    bool is_differentiated; /* an input of a derivative: it is never a constant of the code */
 } SslParamInfo;
 
 typedef struct SslMetadataList {
@@ -239,6 +240,8 @@ typedef struct SslOutputInfo {
     const SslShape *shape; /* NULL unless the type is a struct or array */
     const SslMetadata *metadata;
     uint32_t metadata_count; /* 0 for the outputs of a group */
+    /* A gradient that is zero whatever the inputs are: only comparisons and what else has no derivative read the input. */
+    bool is_zero;
 } SslOutputInfo;
 
 enum { SSL_TEXTURE_UNBOUND = UINT32_MAX };
@@ -272,6 +275,46 @@ void ssl_unit_release(SslUnit *unit);
 
 /* Adds a reference and returns the unit. */
 SslUnit *ssl_unit_retain(SslUnit *unit);
+
+/* --- derivatives of units ------------------------------------------------------------------- */
+
+typedef enum SslInputKind {
+    SSL_INPUT_PARAM,
+    SSL_INPUT_GLOBAL,
+    SSL_INPUT_ATTRIBUTE,
+    SSL_INPUT_TEXTURE /* refused: there are no derivatives by texels */
+} SslInputKind;
+
+typedef struct SslDerivativeInput {
+    SslInputKind kind;
+    const char *name;
+} SslDerivativeInput;
+
+/* A derivative of outputs by inputs. Both need floats among their numbers; closures have no derivative. */
+typedef struct SslDerivativeDesc {
+    size_t size_bytes; /* sizeof(SslDerivativeDesc) */
+    bool is_backward;
+    const SslDerivativeInput *inputs;
+    const char *const *outputs; /* backward: float and its vectors only */
+    uint32_t input_count, output_count;
+    uint32_t direction_count; /* forward: 1 to 4; 0 is 1 */
+} SslDerivativeDesc;
+
+/* Makes of a unit the unit that computes a derivative of it. It is used like any other; its interface is that of the unit
+ * with these changes, where X is the name of a parameter, "global_value<NAME>", or "attribute<NAME>":
+ *
+ *   forward    further inputs: "tangent(X)" of each input X, a parameter for a parameter and else an attribute, 0 at first;
+ *              outputs: those of the list, then "tangent(OUTPUT)" of each. With several directions, "tangent2(X)" and
+ *              "tangent2(OUTPUT)" and so on follow, input and output for input and output
+ *   backward   further attributes: "adjoint(OUTPUT)", 0 at first. Outputs: "gradient(X)" of each input alone: at each point the
+ *              gradient of the sum of all numbers of these outputs times their adjoints. ssl_sum.h adds them up
+ *
+ * The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a
+ * tangent is then 0. `diags` may get errors S08xx (STATUS_SOURCE). Other errors are in `err`: STATUS_NOT_FOUND, STATUS_INVALID
+ * (no derivative; nothing given, or twice), STATUS_UNSUPPORTED (a texture as input, a group, a derivative), STATUS_NO_MEMORY.
+ * The caller owns *out_unit. */
+Status ssl_unit_differentiate(const SslUnit *unit, const SslDerivativeDesc *how, DiagList *diags,
+                              SslUnit **out_unit, Error *err) SORT_MUST_CHECK;
 
 /* Appends the names of the shaders of a source to `out`, in order, each followed by '\n'. `src->shader` is not
  * read. STATUS_SOURCE: `diags` has at least one error more. */
@@ -453,7 +496,8 @@ typedef enum SslFaultKind {
     SSL_FAULT_INDEX,
     SSL_FAULT_LOOP,
     SSL_FAULT_RECURSION,
-    SSL_FAULT_CLOSURES
+    SSL_FAULT_CLOSURES,
+    SSL_FAULT_TAPE
 } SslFaultKind;
 /* A fault that a kernel can record, with its place in the source. Strings live as long as the program. */
 typedef struct SslFaultInfo {

@@ -3,7 +3,10 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "ssl/context.h"
+#include "ssl/derivative.h"
 #include "ssl/memory_guard.h"
+#include "ssl/passes/pass.h"
+#include "ssl/report.h"
 #include <string.h>
 
 static const char *fault_text(SslFaultKind kind)
@@ -17,6 +20,8 @@ static const char *fault_text(SslFaultKind kind)
         return "recursion stopped: it ran past the host's limit";
     case SSL_FAULT_CLOSURES:
         return "a closure that grew beyond what it has room for";
+    case SSL_FAULT_TAPE:
+        return "bwd_diff of a loop with more turns than [MaxIters] allows: it has no derivative";
     }
     UNREACHABLE();
 }
@@ -46,8 +51,26 @@ typedef struct Compile {
     const SslSource *src;
     DiagList *diags;
     Arena *arena;
-    SslUnit *unit; /* in the arena */
+    const SslDerivativeDesc *derivative; /* NULL: the shader itself */
+    SslUnit *unit;                       /* in the arena */
+    Error *err;                          /* what `derivative` has wrong */
 } Compile;
+
+/* Builds what fwd_diff and bwd_diff stand for, and the derivative that the host asks for. */
+static Status derive(const Compile *c, IrModule *m)
+{
+    Error err = {0};
+    Status status = c->derivative ? derivative_take(m, c->derivative, c->diags, &err)
+                                  : ir_derive(m, c->diags, &err);
+    if (status == STATUS_OK || status == STATUS_SOURCE || status == STATUS_NO_MEMORY)
+        return status;
+    if (status != STATUS_INTERNAL) {
+        *c->err = err;
+        return status;
+    }
+    report(c->diags, INTERNAL, ir_func(m, m->entry)->span, err.text);
+    return STATUS_SOURCE;
+}
 
 static Status compile(void *data)
 {
@@ -57,6 +80,8 @@ static Status compile(void *data)
     unit->arena = c->arena;
     atomic_init(&unit->holders, 1);
     TRY(lower_shader(c->ctx->lib, &c->ctx->tables, c->src, c->arena, c->diags, &unit->module));
+    TRY(derive(c, unit->module));
+    unit->is_derivative = c->derivative != NULL;
     const SslSource *src = c->src;
     unit->sources = ARENA_NEW(c->arena, UnitSource);
     unit->source_count = 1;
@@ -70,19 +95,58 @@ static Status compile(void *data)
     return diag_list_failed(c->diags) ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
-Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags, SslUnit **out_unit)
+static Status run_compile(Compile *c, SslUnit **out_unit)
 {
     *out_unit = NULL;
-    Arena *arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
-    if (!arena)
+    c->arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!c->arena)
         return STATUS_NO_MEMORY;
-    Compile c = {.ctx = ctx, .src = src, .diags = diags, .arena = arena};
-    Status status = memory_guard_run(arena, NULL, compile, &c);
+    Status status = memory_guard_run(c->arena, NULL, compile, c);
     if (status == STATUS_OK)
-        *out_unit = c.unit;
+        *out_unit = c->unit;
     else
-        arena_destroy(arena);
+        arena_destroy(c->arena);
     return status;
+}
+
+Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags, SslUnit **out_unit)
+{
+    Compile c = {.ctx = ctx, .src = src, .diags = diags};
+    return run_compile(&c, out_unit);
+}
+
+/* The IR of a unit has lost what the source says of derivatives (detach, functions with derivatives of their own), so the
+ * source is compiled again. */
+Status ssl_unit_differentiate(const SslUnit *unit, const SslDerivativeDesc *how, DiagList *diags,
+                              SslUnit **out_unit, Error *err)
+{
+    *out_unit = NULL;
+    CHECK(how->size_bytes == sizeof *how);
+    if (unit->part_count)
+        return error_set(err, STATUS_UNSUPPORTED,
+                         "'%s' is a group, which has no derivatives: take those of its shaders",
+                         unit->module->info.name);
+    if (unit->is_derivative)
+        return error_set(
+            err, STATUS_UNSUPPORTED,
+            "'%s' is a derivative already: take derivatives of derivatives by fwd_diff "
+            "and bwd_diff in the source",
+            unit->module->info.name);
+    const SslSource source = {.name = unit->sources[0].name,
+                              .text = unit->sources[0].text,
+                              .shader = unit->module->info.name};
+    Error own = {0};
+    Compile c = {.ctx = unit->ctx,
+                 .src = &source,
+                 .diags = diags,
+                 .derivative = how,
+                 .err = err ? err : &own};
+    Status status = run_compile(&c, out_unit);
+    if (status == STATUS_NO_MEMORY)
+        return error_set(err, status, "out of memory");
+    return status == STATUS_SOURCE
+               ? error_set(err, status, "the derivative of '%s' has errors", source.shader)
+               : status;
 }
 
 static bool is_same_site(const SslFaultInfo *known, const IrFaultSite *site)

@@ -75,14 +75,14 @@ class SortRenderEngine(bpy.types.RenderEngine):
         except SortError:
             return  # render() will say it
         from . import passes
-        for item in passes.wanted(renderlayer):
+        for item in passes.wanted(scene, renderlayer):
             self.register_pass(scene, renderlayer, item.name, len(item.channels), item.channels, item.kind)
 
     def _render(self, depsgraph: bpy.types.Depsgraph, report: Report) -> None:
         locate.require_numpy()
         from . import passes
         view_layer = depsgraph.view_layer
-        items = [] if self.is_preview else passes.wanted(view_layer)
+        items = [] if self.is_preview else passes.wanted(depsgraph.scene, view_layer)
         for name in [] if self.is_preview else passes.unsupported(view_layer):
             report.warn(f"View layer '{view_layer.name}'", f"the pass {name} is not supported yet: it stays black")
         if self.is_preview or not depsgraph.scene.render.use_multiview:
@@ -122,7 +122,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 camera_override=self.camera_override, eyes_of=(lambda camera: self._eyes(camera, views)) if views else None), report)
             if is_export or self.test_break():
                 return
-            job = make_job(depsgraph.scene, program, Path(folder), {item.layer for item in items})
+            job = make_job(depsgraph.scene, program, Path(folder), {item.layer for item in items}, layer=view_layer, report=report)
             if self.is_preview:
                 job = replace(job, options=(*job.options, "--spp", str(PREVIEW_SAMPLES), "--unwatched"))
             elif is_watched():

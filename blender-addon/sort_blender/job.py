@@ -6,25 +6,44 @@ from pathlib import Path
 
 import bpy
 
-from . import cycles_settings, process
+from . import cycles_settings, locate, process
+from .messages import Report
 
 # From end to end, of a filter of width 1. Cycles' Blackman-Harris filter is twice as wide as its setting says. Its
 # Gaussian has a standard deviation of a quarter of it, which is a sixth of the renderer's width.
 FILTER_WIDTHS_PX = {"blackman-harris": 2.0, "gaussian": 1.5, "box": 1.0}
 
 
-def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str]) -> process.RenderJob:
-    """The settings of `scene`; the package lies in `folder`, and what is written goes there."""
+def _denoising(scene: bpy.types.Scene, samples: int, report: Report) -> list[str]:
+    """The options of denoising, as far as it can be had; the report says where it cannot."""
+    denoiser = locate.find_denoiser(scene.sort.denoiser)
+    if not denoiser:
+        report.warn("Denoise", "neither this Blender nor the system has Open Image Denoise; SORT's own denoiser is used")
+        denoiser = "nfor"
+    if samples < 2 and denoiser == "nfor":
+        report.warn("Denoise", "SORT's own denoiser compares samples, of which there is but one; the picture is not denoised")
+        return []
+    return ["--denoise", "--denoiser", denoiser]
+
+
+def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str], is_preview: bool = False,
+             layer: bpy.types.ViewLayer | None = None, report: Report | None = None) -> process.RenderJob:
+    """The settings of `scene`; the package lies in `folder`, and what is written goes there. is_preview: of the viewport. layer: the
+    one that is rendered, whose samples may be others. report: hears what cannot be had."""
     settings, render = scene.sort, scene.render
     film = cycles_settings.film_of(scene)
     options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode, "--integrator", settings.integrator,
                "--pixel-filter", film.pixel_filter]
     if settings.mip_bias:
         options += ["--mip-bias", f"{settings.mip_bias:g}"]
+    denoising: list[str] = []
     if settings.use_adaptive:
         options += ["--adaptive", f"{settings.adaptive_error:g}"]
     if settings.time_limit_s > 0:
         options += ["--time-limit", f"{settings.time_limit_s:g}"]
+    if is_preview and settings.use_preview_denoising or not is_preview and settings.use_denoising:
+        samples = settings.preview_samples if is_preview else (layer.samples if layer else 0) or settings.samples
+        denoising = _denoising(scene, samples, report or Report())
     if settings.cpu:
         options += ["--cpu", settings.cpu]
     return process.RenderJob(
@@ -32,4 +51,5 @@ def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[st
         filter_width_px=FILTER_WIDTHS_PX[film.pixel_filter] * film.filter_width,
         texture_memory_mib=settings.texture_memory_mib, texture_folder=process.filesystem_root(),
         threads=render.threads if render.threads_mode == "FIXED" else 0,
-        layers=tuple(sorted(layers)), options=tuple(options))
+        layers=tuple(sorted(layers - {""})), options=tuple(options),
+        denoising=tuple(denoising))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib.util
 import os
 import shutil
@@ -9,11 +10,14 @@ import stat
 import subprocess
 from pathlib import Path
 
+import bpy
+
 from .messages import SortError
 
 PROGRAM = "sort-render"
 BUNDLED = Path(__file__).parent / "renderer" / "bin" / PROGRAM
 VERSION_WAIT_S = 10
+OIDN_FILES = ("libOpenImageDenoise.so.2", "libOpenImageDenoise.so", "libOpenImageDenoise.so.1")
 
 
 def find_renderer(preferred: str) -> Path:
@@ -30,6 +34,18 @@ def find_renderer(preferred: str) -> Path:
         "Edit > Preferences > Add-ons > SORT Renderer")
 
 
+def find_denoiser(name: str) -> str:
+    """Returns the value of --denoiser for one of properties.DENOISERS. Open Image Denoise is that of this Blender, or else that of
+    the system; "": there is none."""
+    if name == "oidn":
+        for folder in (Path(bpy.app.binary_path or bpy.__file__).parent, Path(bpy.__file__).parent):
+            for file in OIDN_FILES:
+                if (folder / "lib" / file).is_file():
+                    return str(folder / "lib" / file)
+        return name if ctypes.util.find_library("OpenImageDenoise") else ""
+    return name
+
+
 def _preferred(place: Path) -> Path:
     program = place / PROGRAM if place.is_dir() else place
     if not program.is_file():
@@ -42,7 +58,8 @@ def _preferred(place: Path) -> Path:
 
 def _runnable(program: Path) -> Path:
     """Zip files that Blender unpacks lose the mode of programs."""
-    for file in program.parent.iterdir():
+    helpers = (program.parent.parent / "lib" / "sort-renderer").glob("sort_denoiser_*")
+    for file in (*program.parent.iterdir(), *helpers):
         if not os.access(file, os.X_OK):
             file.chmod(file.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return program

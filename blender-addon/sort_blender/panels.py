@@ -57,6 +57,15 @@ class SORT_PT_sampling(_SettingsPanel):
         self.draw_names(context)
 
 
+class SORT_PT_denoise(_SettingsPanel):
+    bl_label = "Denoise"
+    bl_parent_id = "SORT_PT_sampling"
+    names = ("use_preview_denoising", "denoiser")
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.prop(context.scene.sort, "use_denoising", text="")
+
+
 class SORT_PT_light_paths(_SettingsPanel):
     bl_label = "Light Paths"
     names = ("integrator",)
@@ -135,6 +144,8 @@ class SORT_PT_passes(_RenderPanel):
             column.prop(layer, name)
         for name in ("use_pass_albedo", "use_pass_samples"):
             column.prop(layer.sort, name)
+        if hasattr(layer, "cycles"):
+            column.prop(layer.cycles, "denoising_store_passes", text="Denoising Data")
         for kind in ("diffuse", "glossy", "transmission"):
             row = layout.row(heading=kind.capitalize(), align=True)
             for part in ("direct", "indirect", "color"):
@@ -213,7 +224,7 @@ def _shared_panels() -> Iterator[type]:
 
 _lent: list[type] = []  # Blender's panels that show SORT's settings too
 
-CLASSES = (SORT_PT_sampling, SORT_PT_light_paths, SORT_PT_film, SORT_PT_motion_blur, SORT_PT_textures, SORT_PT_performance,
+CLASSES = (SORT_PT_sampling, SORT_PT_denoise, SORT_PT_light_paths, SORT_PT_film, SORT_PT_motion_blur, SORT_PT_textures, SORT_PT_performance,
            SORT_PT_messages, SORT_PT_passes, SORT_PT_override)
 
 

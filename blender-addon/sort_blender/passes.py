@@ -20,7 +20,7 @@ LIGHT_PARTS = {"direct": "Dir", "indirect": "Ind", "color": "Col"}
 
 @dataclass(frozen=True)
 class Pass:
-    """`layer`: of sort-render's --aov. values(picture, exported): float32 [pixels, channels]."""
+    """`layer`: of sort-render's --aov; "": it is always there. values(picture, exported): float32 [pixels, channels]."""
     name: str
     channels: str
     kind: str  # VALUE, VECTOR, COLOR
@@ -97,11 +97,21 @@ def murmur3(name: str) -> int:
     return h ^ h >> 16
 
 
+def _denoising_depth(picture: exr.Picture, exported: Exported) -> np.ndarray:
+    return np.minimum(picture.stack(["denoising_depth.Z"]), FAR)
+
+
 def combined(picture: exr.Picture) -> np.ndarray:
+    """Without its noise, if that was asked for."""
+    start = "denoised." if "denoised.R" in picture.channels else ""
+    return picture.stack([start + c for c in "RGBA"])
+
+
+def noisy(picture: exr.Picture) -> np.ndarray:
     return picture.stack(list("RGBA"))
 
 
-def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
+def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass]:
     """Besides Combined."""
     own = view_layer.sort
     found = []
@@ -136,6 +146,12 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
         found.append(Pass("Sample Count", "X", "VALUE", "samples", lambda picture, e: picture.stack(["samples.S"])))
     if getattr(getattr(view_layer, "cycles", None), "use_pass_shadow_catcher", False):
         found.append(Pass("Shadow Catcher", "RGB", "COLOR", "shadow_catcher", _colour("shadow_catcher")))
+    if scene.sort.use_denoising:
+        found.append(Pass("Noisy Image", "RGBA", "COLOR", "", lambda picture, e: noisy(picture)))
+    if getattr(getattr(view_layer, "cycles", None), "denoising_store_passes", False):
+        found.append(Pass("Denoising Normal", "XYZ", "VECTOR", "denoising_normal", _z_up("denoising_normal")))
+        found.append(Pass("Denoising Albedo", "RGB", "COLOR", "denoising_albedo", _colour("denoising_albedo")))
+        found.append(Pass("Denoising Depth", "Z", "VALUE", "denoising_depth", _denoising_depth))
     layers = layers_of(view_layer)
     for group in getattr(view_layer, "lightgroups", ()):
         found.append(Pass(f"Combined_{group.name}", "RGB", "COLOR", "light_groups",

@@ -40,17 +40,23 @@ class RenderJob:
     update_interval_s: float = 0.0  # of job.picture while rendering; 0: only at the end
     layers: tuple[str, ...] = ()  # of --aov
     options: tuple[str, ...] = ()  # further ones
+    denoising: tuple[str, ...] = ()  # options; none: the picture stays as it is
 
     def arguments(self) -> list[str]:
         args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
-                "--progress", "json", "--missing", "magenta", "--filter-width", f"{self.filter_width_px:g}",
-                "--texture-memory", f"{self.texture_memory_mib}M", *self.options]
+                "--progress", "json", *self.scene_options(), *self.denoising]
         if self.layers:
             args += ["--aov", ",".join(self.layers)]
-        if self.texture_folder:
-            args += ["--texture-path", self.texture_folder]
         if self.update_interval_s > 0:
             args += ["--update-interval", f"{self.update_interval_s:g}"]
+        return args
+
+    def scene_options(self) -> list[str]:
+        """Those that all pictures of the scene have."""
+        args = ["--missing", "magenta", "--filter-width", f"{self.filter_width_px:g}",
+                "--texture-memory", f"{self.texture_memory_mib}M", *self.options]
+        if self.texture_folder:
+            args += ["--texture-path", self.texture_folder]
         if self.threads:
             args += ["--threads", str(self.threads)]
         return args
@@ -158,11 +164,17 @@ def _judge(code: int, is_cancelled: bool, lines: list[str], report: Report) -> b
         for line in said:
             report.warn("", line.removeprefix(NAME + ": ").removeprefix("warning: "))
         return True
+    raise SortError(describe_end(code, said))
+
+
+def describe_end(code: int, said: list[str]) -> str:
+    """What to tell the artist of a renderer that ended with this code after these messages."""
+    lines = list(said)
     if code < 0:
-        said.append(f"{NAME} was ended by {_signal_name(-code)}")
-    elif not said:
-        said.append(f"{NAME} ended with exit code {code} and no message")
-    raise SortError("\n".join(said).removeprefix(NAME + ": "))
+        lines.append(f"{NAME} was ended by {_signal_name(-code)}")
+    elif not lines:
+        lines.append(f"{NAME} ended with exit code {code} and no message")
+    return "\n".join(lines).removeprefix(NAME + ": ")
 
 
 def _signal_name(number: int) -> str:

@@ -29,6 +29,9 @@ TEXTURE_FILTERS = [
 MIP_MODES = [("footprint", "By Footprint", "The level that the exact derivatives ask for"),
              ("off", "Off", "Always the finest level: for comparison; reads far more"),
              ("max-of-four", "Largest Derivative", "The level of the larger derivative alone")]
+DENOISERS = [
+    ("nfor", "Regression", "SORT's own: the same picture on every machine"),
+    ("oidn", "Open Image Denoise", "The library that official builds of Blender bring along, in a process of its own")]
 
 
 class SortSceneSettings(bpy.types.PropertyGroup):
@@ -64,6 +67,14 @@ class SortSceneSettings(bpy.types.PropertyGroup):
     preview_samples: bpy.props.IntProperty(
         name="Viewport Samples", default=32, min=1, max=1 << 16, soft_max=1024,
         description="Paths per pixel in the viewport")
+
+    use_denoising: bpy.props.BoolProperty(
+        name="Denoise", default=False,
+        description="Remove noise from the finished picture. The noisy one is the pass Noisy Image")
+    use_preview_denoising: bpy.props.BoolProperty(
+        name="Denoise Viewport", default=False,
+        description="Remove noise in the viewport when all its samples are there")
+    denoiser: bpy.props.EnumProperty(name="Denoiser", items=DENOISERS)
 
 
 class SortLayerSettings(bpy.types.PropertyGroup):

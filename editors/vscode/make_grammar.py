@@ -16,6 +16,8 @@ CONTROL = {"if", "else", "while", "do", "for", "break", "continue", "return"}
 MODIFIERS = {"const", "in", "out", "inout"}
 CONSTANTS = {"true", "false"}
 STORAGE = {"shader", "struct"}
+DERIVATIVES = {"fwd_diff", "bwd_diff", "detach"}  # words of derivatives: not reserved, but coloured
+DERIVATIVE_TYPES = {"diff_pair", "differential"}
 
 
 def tokens():
@@ -32,6 +34,11 @@ def functions():
         names |= set(re.findall(r"^(?:componentwise )?[a-z]\w* (\w+)\(", text, re.MULTILINE))
         constants |= set(re.findall(r"^const \w+ (\w+)", text, re.MULTILINE))
     return sorted(names), sorted(constants)
+
+
+def attributes():
+    text = (ROOT / "ssl/front/attribute.inc").read_text()
+    return re.findall(r'^SSL_ATTRIBUTE\(\w+, "(\w+)"', text, re.MULTILINE)
 
 
 def words(pattern_words):
@@ -73,7 +80,10 @@ def grammar():
                                           "2": {"name": "entity.name.type.ssl"}}},
             "words": {"patterns": [
                 {"name": "keyword.control.ssl", "match": words(CONTROL)},
-                {"name": "storage.modifier.ssl", "match": words(MODIFIERS)},
+                {"name": "storage.modifier.ssl", "match": words(MODIFIERS | {"no_diff"})},
+                {"name": "storage.modifier.attribute.ssl", "match": r"(?<=\[)" + words(attributes())},
+                {"name": "keyword.other.derivative.ssl", "match": words(DERIVATIVES) + r"(?=\s*\()"},
+                {"name": "storage.type.ssl", "match": words(DERIVATIVE_TYPES) + r"(?=\s*[<(])"},
                 {"name": "storage.type.ssl", "match": words(STORAGE | set(types))},
                 {"name": "constant.language.ssl", "match": words(CONSTANTS)},
                 {"name": "support.constant.ssl", "match": words(constants)}]},

@@ -328,7 +328,49 @@ def interior(out: pathlib.Path) -> None:
     g.finish()
 
 
-SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, hair, interior)}
+def door_ajar(out: pathlib.Path) -> None:
+    """A room lit through a door that is open by a hand's breadth: all light comes from a lamp behind it, out of sight."""
+    g = Gallery(out, (768, 432), 256, 12)
+    wall = g.material("wall", "plain", albedo=[0.72, 0.7, 0.66])
+    width, height, near, far, behind, frame = 4.0, 2.7, 5.0, 0.0, -3.0, (0.6, 1.6, 2.1)
+
+    def quad(name, corners, material=wall):
+        g.put(name, g.add_mesh(name, **shapes.quad(*corners)), material)
+
+    def room(name, front, back):
+        w, h = width / 2, height
+        quad(f"{name} floor", ((-w, 0, front), (w, 0, front), (w, 0, back), (-w, 0, back)),
+             g.material(f"{name} floor", "plain", albedo=[0.42, 0.3, 0.2]))
+        quad(f"{name} ceiling", ((-w, h, back), (w, h, back), (w, h, front), (-w, h, front)))
+        quad(f"{name} left", ((-w, 0, back), (-w, h, back), (-w, h, front), (-w, 0, front)),
+             g.material(f"{name} left", "plain", albedo=[0.6, 0.25, 0.2]))
+        quad(f"{name} right", ((w, 0, front), (w, h, front), (w, h, back), (w, 0, back)))
+
+    room("here", near, far)
+    room("there", far, behind)
+    quad("near wall", ((-2, 0, near), (-2, height, near), (2, height, near), (2, 0, near)))
+    quad("far wall", ((-2, 0, behind), (2, 0, behind), (2, height, behind), (-2, height, behind)))
+    left, right, top = frame
+    for name, x0, x1, y0 in (("wall by the hinge", right, 2.0, 0.0), ("wall", -2.0, left, 0.0), ("lintel", left, right, top)):
+        box = g.add_mesh(name, **shapes.box((x1 - x0, height - y0, 0.1)))
+        g.put(name, box, wall, place.translation(((x0 + x1) / 2, (y0 + height) / 2, far)))
+    # The door turns about its edge at x = right, away from the camera.
+    door = g.add_mesh("door", **shapes.box((right - left, top, 0.04)))
+    hinge = place.product(place.translation((right, top / 2, far)), place.rotation("y", -20.0),
+                          place.translation(((left - right) / 2, 0.0, 0.0)))
+    g.put("door", door, g.material("door", "glossy", albedo=[0.5, 0.45, 0.35], roughness=0.3), hinge)
+    lamp = ((1.6, height - 0.01, -1.0), (1.6, height - 0.01, -0.4), (0.9, height - 0.01, -0.4), (0.9, height - 0.01, -1.0))
+    quad("lamp", lamp, g.material("lamp", "lamp", radiance=[900, 780, 600]))
+    ball = g.add_mesh("ball", **shapes.sphere(0.3))
+    balls = (("plaster", "plain", {"albedo": [0.7, 0.7, 0.7]}), ("metal", "metal", {"reflectance": [0.9, 0.75, 0.5], "roughness": 0.25}),
+             ("glass", "glass", {}), ("lacquer", "glossy", {"albedo": [0.1, 0.2, 0.45], "roughness": 0.15}))
+    for k, (name, entry, parameters) in enumerate(balls):
+        g.put(name, ball, g.material(name, entry, **parameters), place.translation((-1.35 + 0.8 * k, 0.3, 1.6 + 0.25 * (k % 2))))
+    g.camera((-0.4, 1.4, 4.7), (-0.1, 0.9, 0.0), 52)
+    g.finish()
+
+
+SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, hair, interior, door_ajar)}
 
 
 def main() -> None:

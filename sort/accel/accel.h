@@ -1,10 +1,11 @@
 /* Ray intersection in batches. The only user of Embree.
  *
  *   Scene + AccelDesc --accel_create--> Accel   immutable, any thread
+ *   RayBundle   --accel_intersect_bundle--> HitBatch   nearest hits of rays side by side
  *   RayBatch    --accel_intersect--> HitBatch   nearest hits
  *   ShadowBatch --accel_occluded-->  state      blocked, clear, or an alpha hit for shade to resolve
  *
- * Results of a ray do not depend on its company in the batch, nor on its place.
+ * Results of a ray do not depend on its company in a batch, nor on its place; in a bundle they may.
  *
  * Alpha is never evaluated here: materials that may be transparent are known by name (AccelDesc),
  * and a shadow ray stops at the nearest of their surfaces; shade multiplies the transmittance and
@@ -16,6 +17,7 @@
 #define SORT_ACCEL_ACCEL_H
 
 #include "base/arena.h"
+#include "sort/accel/accel_store.h"
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
 
@@ -27,6 +29,16 @@ typedef struct RayBatch {
     float *t_min, *t_max, *time;     /* t_max < t_min: a dead ray, hits nothing */
     RayPast *past;
 } RayBatch;
+
+/* Rays that run side by side, such as those of a square of pixels, with unit directions. */
+enum { RAY_BUNDLE = 2 * ACCEL_PACKET };
+typedef struct RayBundle {
+    _Alignas(32) float origin[3][RAY_BUNDLE];
+    _Alignas(32) float direction[3][RAY_BUNDLE];
+    _Alignas(32) float t_min[RAY_BUNDLE];
+    _Alignas(32) float t_max[RAY_BUNDLE];
+    _Alignas(32) float time[RAY_BUNDLE];
+} RayBundle;
 
 /* Hit.shape: HIT_NONE, an instance, or HIT_LIGHT | index into Scene.lights. */
 #define HIT_NONE  0xffffffffu
@@ -133,6 +145,12 @@ typedef struct AccelDesc {
     /* "x86-64-v3": the instructions of that baseline, so that rays have the same bits on all machines that
      * have it; another name, or NULL: the best of this machine. */
     const char *cpu_class;
+    /* Borrowed, NULL: none. Has the hierarchies that are instanced, and its device is used: thread_count and cpu_class are
+     * its own. */
+    AccelStore *store;
+    /* With a store: it also has one for each flattened mesh, so that little is built when little has changed. Rays are then
+     * slower, and may meet surfaces that coincide in another order. */
+    bool is_in_parts;
 } AccelDesc;
 
 typedef struct AccelStats {
@@ -161,6 +179,13 @@ void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, H
 #define ACCEL_ALONE(kinds) ((uint8_t)((kinds) << 4))
 void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t *kinds,
                         uint32_t count, HitBatch *out_hits);
+
+/* Nearest hits of the rays of the bits `live`, which have passed nothing, and count as `kinds`. Those of the bits `wanted`,
+ * which are among them, are written to out_hits, ray k to the place to[k]. The rays search the scene together, for a
+ * fraction of the time: which of two triangles is named where they meet may depend on all that are live. */
+void accel_intersect_bundle(const Accel *accel, const RayBundle *rays, uint16_t live,
+                            uint16_t wanted, uint8_t kinds, HitBatch *out_hits,
+                            const uint32_t to[RAY_BUNDLE]);
 
 /* Traces the rays of [0, count) that are QUEUED or RESUMED; each becomes CLEAR, BLOCKED or ALPHA. */
 void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count);

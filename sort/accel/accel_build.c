@@ -19,94 +19,17 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/light/scene_bounds.h"
-#include <stdio.h>
-#include <string.h>
 
 /* Triangles that flattening may add beyond one copy of each mesh: about 200 MB of hierarchy. */
 enum { FLATTEN_EXTRA_TRIANGLES = 1 << 21 };
 
+/* A hierarchy of its own costs a ray more than a few triangles, and memory. */
+enum { PART_TRIANGLES_MIN = 16 };
+
 /* Embree drops what lies farther out, without a word [rtcore: valid range of bounds]. */
 static const float reach_max_m = 1e18f;
 
-/* --- Embree's device ------------------------------------------------------------------------ */
-
-static void on_error(void *data, enum RTCError code, const char *text)
-{
-    Accel *accel = data;
-    mutex_lock(&accel->error_mutex);
-    if (accel->error_code == RTC_ERROR_NONE) {
-        accel->error_code = code;
-        snprintf(accel->error_text, sizeof accel->error_text, "%s",
-                 text ? text : "no reason given");
-    }
-    mutex_unlock(&accel->error_mutex);
-}
-
-static bool on_memory(void *data, ssize_t bytes, bool post)
-{
-    SORT_UNUSED(post);
-    Accel *accel = data;
-    atomic_fetch_add_explicit(&accel->embree_bytes, bytes, memory_order_relaxed);
-    return true;
-}
-
-static Status embree_status(Accel *accel, const char *step, Error *err)
-{
-    mutex_lock(&accel->error_mutex);
-    enum RTCError code = accel->error_code;
-    mutex_unlock(&accel->error_mutex);
-    if (code == RTC_ERROR_NONE)
-        return STATUS_OK;
-    Status status = code == RTC_ERROR_OUT_OF_MEMORY     ? STATUS_NO_MEMORY
-                    : code == RTC_ERROR_UNSUPPORTED_CPU ? STATUS_UNSUPPORTED
-                                                        : STATUS_INTERNAL;
-    return error_set(err, status, "Embree, %s: %s", step, accel->error_text);
-}
-
-/* Embree's name for the instructions of a baseline; NULL: those that it finds. */
-static const char *baseline_isa(const char *cpu_class)
-{
-    static const char *const rows[][2] = {{"x86-64", "sse2"},
-                                          {"x86-64-v2", "sse4.2"},
-                                          {"x86-64-v3", "avx2"},
-                                          {"x86-64-v4", "avx512"}};
-    for (uint32_t i = 0; cpu_class && i < SORT_COUNT_OF(rows); ++i) {
-        if (strcmp(cpu_class, rows[i][0]) == 0)
-            return rows[i][1];
-    }
-    return NULL;
-}
-
-static Status open_device(Accel *accel, const AccelDesc *desc, Error *err)
-{
-    char config[64] = "";
-    const char *isa = baseline_isa(desc->cpu_class);
-    int length = 0;
-    if (desc->thread_count > 0)
-        length = snprintf(config, sizeof config, "threads=%u,", desc->thread_count);
-    if (isa)
-        snprintf(config + length, sizeof config - (size_t)length, "isa=%s", isa);
-    accel->device = rtcNewDevice(config);
-    if (!accel->device)
-        return error_set(err, STATUS_INTERNAL, "Embree cannot start: error %d",
-                         (int)rtcGetDeviceError(NULL));
-    rtcSetDeviceErrorFunction(accel->device, on_error, accel);
-    rtcSetDeviceMemoryMonitorFunction(accel->device, on_memory, accel);
-    if (!rtcGetDeviceProperty(accel->device, RTC_DEVICE_PROPERTY_RAY_MASK_SUPPORTED))
-        return error_set(err, STATUS_UNSUPPORTED, "this Embree was built without ray masks");
-    return STATUS_OK;
-}
-
 /* --- geometry ------------------------------------------------------------------------------- */
-
-static RTCScene new_scene(Accel *accel)
-{
-    RTCScene scene = rtcNewScene(accel->device);
-    /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags are to be joined */
-    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST | RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
-    rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
-    return scene;
-}
 
 static const float *positions_of_key(const SceneMesh *mesh, uint32_t key)
 {
@@ -134,7 +57,7 @@ static bool add_moved_vertices(RTCGeometry geometry, const SceneMesh *mesh, cons
 static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const SceneInstance *instance)
 {
     const size_t vertex_bytes = 3 * sizeof(float), triangle_bytes = 3 * sizeof(uint32_t);
-    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_TRIANGLE);
     if (!geometry)
         return NULL;
     rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, mesh->indices,
@@ -194,7 +117,7 @@ static bool add_neighbours(RTCGeometry geometry, const SceneCurves *curves)
 static RTCGeometry new_curves(Accel *accel, const SceneMesh *mesh)
 {
     const SceneCurves *curves = mesh->curves;
-    RTCGeometry geometry = rtcNewGeometry(accel->device, curve_type(curves));
+    RTCGeometry geometry = rtcNewGeometry(accel->device->device, curve_type(curves));
     if (!geometry)
         return NULL;
     rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT,
@@ -228,9 +151,43 @@ static bool is_identity(const mat4 *m)
     return true;
 }
 
+/* Triangles that a store has, or gets, as a hierarchy of its own, which is used until the Accel ends. NULL on failure. */
+static StoredMesh *stored_triangles(Accel *accel, const SceneMesh *mesh,
+                                    const SceneInstance *instance)
+{
+    Hash128 key = accel_store_key(mesh, instance);
+    StoredMesh *stored = accel_store_find(accel->store, key);
+    if (stored)
+        return stored;
+    RTCScene scene = accel_device_scene(accel->device);
+    RTCGeometry geometry = new_triangles(accel, mesh, instance);
+    if (!geometry || !scene) {
+        rtcReleaseScene(scene);
+        return NULL;
+    }
+    rtcSetGeometryMask(geometry, MASK_ALL);
+    rtcCommitGeometry(geometry);
+    rtcAttachGeometryByID(scene, geometry, 0);
+    rtcReleaseGeometry(geometry);
+    rtcCommitScene(scene);
+    return accel_store_add(accel->store, key, mesh, scene);
+}
+
+/* A hierarchy that stands where the scene has it. NULL on failure. */
+static RTCGeometry new_placed(Accel *accel, RTCScene scene)
+{
+    const mat4 identity = mat4_identity();
+    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_INSTANCE);
+    if (!geometry)
+        return NULL;
+    rtcSetGeometryInstancedScene(geometry, scene);
+    rtcSetGeometryTransform(geometry, 0, RTC_FORMAT_FLOAT3X4_ROW_MAJOR, identity.m);
+    return geometry;
+}
+
 static RTCGeometry new_instance(Accel *accel, const SceneInstance *instance)
 {
-    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_INSTANCE);
+    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_INSTANCE);
     if (!geometry)
         return NULL;
     rtcSetGeometryInstancedScene(geometry, accel->mesh_scenes[instance->mesh]);
@@ -288,6 +245,31 @@ static uint32_t copy_size(const SceneMesh *mesh)
     return mesh->triangle_count > by_vertices ? mesh->triangle_count : by_vertices;
 }
 
+static bool make_mesh_scene(Accel *accel, uint32_t i)
+{
+    const SceneMesh *mesh = &accel->scene->meshes[i];
+    if (accel->store && !mesh->curves) {
+        accel->stored_meshes[i] = stored_triangles(accel, mesh, NULL);
+        if (!accel->stored_meshes[i])
+            return false;
+        accel->mesh_scenes[i] = accel_stored_scene(accel->stored_meshes[i]);
+        rtcRetainScene(accel->mesh_scenes[i]);
+        return true;
+    }
+    RTCGeometry geometry =
+        mesh->curves ? new_curves(accel, mesh) : new_triangles(accel, mesh, NULL);
+    RTCScene mesh_scene = accel_device_scene(accel->device);
+    accel->mesh_scenes[i] = mesh_scene;
+    if (!geometry || !mesh_scene)
+        return false;
+    rtcSetGeometryMask(geometry, MASK_ALL);
+    rtcCommitGeometry(geometry);
+    rtcAttachGeometryByID(mesh_scene, geometry, 0);
+    rtcReleaseGeometry(geometry);
+    rtcCommitScene(mesh_scene);
+    return true;
+}
+
 /* Decides by counts: mesh_scenes of flattened meshes stay NULL. */
 static Status make_mesh_scenes(Accel *accel, Error *err)
 {
@@ -306,22 +288,13 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
             extra_left -= extra;
             continue;
         }
-        RTCGeometry geometry =
-            mesh->curves ? new_curves(accel, mesh) : new_triangles(accel, mesh, NULL);
-        RTCScene mesh_scene = new_scene(accel);
-        accel->mesh_scenes[i] = mesh_scene;
-        if (!geometry || !mesh_scene)
+        if (!make_mesh_scene(accel, i))
             break; /* Embree has said why */
-        rtcSetGeometryMask(geometry, MASK_ALL);
-        rtcCommitGeometry(geometry);
-        rtcAttachGeometryByID(mesh_scene, geometry, 0);
-        rtcReleaseGeometry(geometry);
-        rtcCommitScene(mesh_scene);
         accel->stats.triangle_count += mesh->triangle_count;
         accel->stats.curve_segment_count += mesh->curves ? mesh->curves->segment_count : 0;
     }
     mem_free(uses);
-    return embree_status(accel, "building the hierarchy of a mesh", err);
+    return accel_device_status(accel->device, "building the hierarchy of a mesh", err);
 }
 
 /* --- the top scene -------------------------------------------------------------------------- */
@@ -339,11 +312,21 @@ static void attach_instance(void *data, uint32_t index)
     const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
     bool is_flattened = !accel->mesh_scenes[instance->mesh];
     bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
-    RTCGeometry geometry = !is_flattened  ? new_instance(accel, instance)
-                           : mesh->curves ? new_curves(accel, mesh)
-                                          : new_triangles(accel, mesh, stays ? NULL : instance);
+    bool is_placed = is_flattened && accel->is_in_parts && !mesh->curves &&
+                     mesh->triangle_count >= PART_TRIANGLES_MIN;
+    RTCGeometry geometry;
+    if (is_placed) {
+        StoredMesh *stored = stored_triangles(accel, mesh, stays ? NULL : instance);
+        accel->stored_instances[index] = stored;
+        geometry = stored ? new_placed(accel, accel_stored_scene(stored)) : NULL;
+    } else {
+        geometry = !is_flattened  ? new_instance(accel, instance)
+                   : mesh->curves ? new_curves(accel, mesh)
+                                  : new_triangles(accel, mesh, stays ? NULL : instance);
+    }
     accel->geometry[index] =
         (GeometryInfo){.shape = index,
+                       .is_placed = is_placed,
                        .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f,
                        .is_curve = mesh->curves != NULL,
                        .is_ribbon = mesh->curves && mesh->curves->is_ribbon};
@@ -404,6 +387,19 @@ static float widest_curve(const Scene *scene)
     return radius * (radius >= 0.0f ? scale : 1.0f);
 }
 
+static Status open_device(Accel *accel, const AccelDesc *desc, Error *err)
+{
+    accel->store = desc->store;
+    accel->is_in_parts = desc->store && desc->is_in_parts;
+    if (!desc->store) {
+        accel->device = &accel->own_device;
+        return accel_device_open(accel->device, desc->thread_count, desc->cpu_class, err);
+    }
+    accel->device = accel_store_device(desc->store);
+    accel_device_forget(accel->device);
+    return STATUS_OK;
+}
+
 static Status build(Accel *accel, const AccelDesc *desc, Error *err)
 {
     const Scene *scene = desc->scene;
@@ -415,22 +411,25 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
                          "the scene reaches out farther than %g m, where rays have no precision",
                          (double)reach_max_m);
     TRY(open_device(accel, desc, err));
+    accel->stored_meshes = MEM_ARRAY(StoredMesh *, (size_t)scene->mesh_count + 1);
+    accel->stored_instances = MEM_ARRAY(StoredMesh *, (size_t)scene->instance_count + 1);
     accel->geometry_count = scene->instance_count + ACCEL_LIGHT_GEOMETRIES;
     accel->mesh_scenes = MEM_ARRAY(RTCScene, (size_t)scene->mesh_count + 1);
     accel->geometry = MEM_ARRAY(GeometryInfo, accel->geometry_count);
-    if (!accel->mesh_scenes || !accel->geometry)
+    if (!accel->mesh_scenes || !accel->geometry || !accel->stored_meshes ||
+        !accel->stored_instances)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u instances",
                          scene->instance_count);
     TRY(make_mesh_scenes(accel, err));
-    accel->top = new_scene(accel);
-    TRY(embree_status(accel, "making a scene", err));
+    accel->top = accel_device_scene(accel->device);
+    TRY(accel_device_status(accel->device, "making a scene", err));
     AttachJobs jobs = {.accel = accel, .desc = desc};
     parallel_for(desc->thread_count, scene->instance_count, attach_instance, &jobs);
-    TRY(embree_status(accel, "adding instances", err));
+    TRY(accel_device_status(accel->device, "adding instances", err));
     TRY(accel_attach_lights(accel, err));
-    TRY(embree_status(accel, "adding the lights", err));
+    TRY(accel_device_status(accel->device, "adding the lights", err));
     rtcCommitScene(accel->top);
-    TRY(embree_status(accel, "building the hierarchy", err));
+    TRY(accel_device_status(accel->device, "building the hierarchy", err));
     count_instances(accel, desc);
     accel->widest_m = widest_curve(scene);
     accel->slack_m = instance_slack(accel, f3_length(centre) + radius);
@@ -445,7 +444,6 @@ Status accel_create(const AccelDesc *desc, Accel **out_accel, Error *err)
     if (!accel)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the ray accelerator");
     accel->scene = desc->scene;
-    mutex_init(&accel->error_mutex);
     Status status = build(accel, desc, err);
     if (status != STATUS_OK) {
         accel_destroy(accel);
@@ -465,9 +463,14 @@ void accel_destroy(Accel *accel)
         if (accel->mesh_scenes[i])
             rtcReleaseScene(accel->mesh_scenes[i]);
     }
-    if (accel->device)
-        rtcReleaseDevice(accel->device);
-    mutex_destroy(&accel->error_mutex);
+    for (uint32_t i = 0; accel->stored_meshes && i < accel->scene->mesh_count; ++i)
+        accel_store_release(accel->store, accel->stored_meshes[i]);
+    for (uint32_t i = 0; accel->stored_instances && i < accel->scene->instance_count; ++i)
+        accel_store_release(accel->store, accel->stored_instances[i]);
+    if (accel->device == &accel->own_device)
+        accel_device_close(accel->device);
+    mem_free((void *)accel->stored_meshes);
+    mem_free((void *)accel->stored_instances);
     mem_free((void *)accel->mesh_scenes);
     mem_free(accel->geometry);
     mem_free(accel->shapes);
@@ -478,7 +481,7 @@ void accel_destroy(Accel *accel)
 AccelStats accel_stats(const Accel *accel)
 {
     AccelStats stats = accel->stats;
-    int64_t embree_bytes = atomic_load_explicit(&accel->embree_bytes, memory_order_relaxed);
+    int64_t embree_bytes = atomic_load_explicit(&accel->device->embree_bytes, memory_order_relaxed);
     stats.memory_bytes = (uint64_t)(embree_bytes > 0 ? embree_bytes : 0) + sizeof *accel +
                          accel->geometry_count * sizeof *accel->geometry +
                          accel->scene->mesh_count * sizeof *accel->mesh_scenes +

@@ -46,7 +46,7 @@ static Status attach_round(Accel *accel, const uint32_t *lights, uint32_t count,
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u lights", count);
     for (uint32_t i = 0; i < count; ++i)
         light_shape_init(&accel->scene->lights[lights[i]], &accel->shapes[i]);
-    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_USER);
+    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_USER);
     if (!geometry)
         return STATUS_OK; /* Embree has said why */
     rtcSetGeometryUserPrimitiveCount(geometry, count);
@@ -61,7 +61,7 @@ static Status attach_round(Accel *accel, const uint32_t *lights, uint32_t count,
 
 static void attach_rectangles(Accel *accel, const uint32_t *lights, uint32_t count, uint32_t k)
 {
-    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_TRIANGLE);
     if (!geometry)
         return;
     float *vertices = rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0,

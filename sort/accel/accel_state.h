@@ -2,11 +2,9 @@
 #ifndef SORT_ACCEL_ACCEL_STATE_H
 #define SORT_ACCEL_ACCEL_STATE_H
 
-#include "base/thread.h"
 #include "sort/accel/accel.h"
+#include "sort/accel/accel_stored.h"
 #include "sort/light/light_shape.h"
-#include <embree3/rtcore.h>
-#include <stdatomic.h>
 
 /* Ray masks. A geometry that throws shadows has one of the first two, and above them a bit for each of SceneRays
  * that see it. Shadow catchers, lamps and lights have them all a second time, for rays that meet nothing else. */
@@ -31,6 +29,7 @@ static inline uint32_t mask_of_kinds(uint8_t kinds)
 typedef struct GeometryInfo {
     uint32_t shape; /* HitBatch.shape; of the light geometry: HIT_LIGHT, the primitive says which */
     float ng_sign;  /* -1: flattened and mirrored, so that the winding in world space is reversed */
+    bool is_placed; /* an instance that is flattened all the same, and stands where it is */
     bool is_curve;
     bool is_ribbon; /* faces the ray: Embree's normal is something else */
     /* Indices into Scene.lights, one for each per_light primitives of a geometry of lights; else NULL. */
@@ -42,13 +41,18 @@ typedef struct GeometryInfo {
 enum { ACCEL_LIGHT_GEOMETRIES = 5 };
 
 struct Accel {
-    const Scene *scene; /* borrowed */
-    RTCDevice device;
+    const Scene *scene;     /* borrowed */
+    AccelDevice own_device; /* closed with a store */
+    AccelDevice *device;    /* that, or the store's */
+    AccelStore *store;      /* borrowed; NULL: none */
+    bool is_in_parts;
     RTCScene top;
-    RTCScene *mesh_scenes;  /* [mesh_count], NULL for flattened meshes */
-    GeometryInfo *geometry; /* [geometry_count] */
-    LightShape *shapes;     /* [shape_count]: primitives of the first geometry of lights */
-    uint32_t *shape_light;  /* owned; GeometryInfo.lights of all geometries of lights */
+    RTCScene *mesh_scenes;         /* [mesh_count], NULL for flattened meshes */
+    StoredMesh **stored_meshes;    /* [mesh_count], in use where mesh_scenes are the store's */
+    StoredMesh **stored_instances; /* [instance_count], in use where the instance is_placed */
+    GeometryInfo *geometry;        /* [geometry_count] */
+    LightShape *shapes;            /* [shape_count]: primitives of the first geometry of lights */
+    uint32_t *shape_light;         /* owned; GeometryInfo.lights of all geometries of lights */
     uint32_t geometry_count, shape_count;
     bool has_alpha;
     /* Bounds the distance between where rays meet a surface below an instance and the instance's bounds, which Embree
@@ -58,11 +62,6 @@ struct Accel {
      * comes to another number where the ray begins nearer than about this to them. */
     float widest_m;
     AccelStats stats;
-    _Atomic int64_t embree_bytes;
-    /* The first error that Embree reported. */
-    Mutex error_mutex;
-    enum RTCError error_code;
-    char error_text[256];
 };
 
 /* Returns the order in which a ray meets equally far surfaces, from the smallest; never 0. */

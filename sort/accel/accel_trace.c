@@ -6,8 +6,10 @@
  * transformed ray depends on who travels along.
  *
  *   nearest hits   single rays
- *   occlusion      packets of ACCEL_PACKET when nothing is instanced, moves or is a curve, else single rays; never
- *                  with the COHERENT flag, with which packets differ even at plain edges
+ *   bundles        packets of ACCEL_PACKET with the COHERENT flag when nothing is instanced, moves or is a curve, else
+ *                  single rays. Who travels along is then part of the answer, at edges, and is the caller's to fix
+ *                  (docs/decisions/0111-camera-rays-in-bundles.md)
+ *   occlusion      packets of ACCEL_PACKET under the same condition, without that flag
  *
  * tests/sort/accel/test_accel.c holds this to the bit, with rays at edges, corners and coincident faces,
  * flattened and instanced.
@@ -259,6 +261,31 @@ void accel_skip_back(const struct RTCFilterFunctionNArguments *args)
 
 /* --- nearest hits --------------------------------------------------------------------------- */
 
+/* Stores what a ray met at distance t; ng: Embree's, in world space. */
+static inline void store_surface(const GeometryInfo *info, uint32_t primitive, float t, float u,
+                                 float v, float3 ng, HitBatch *hits, uint32_t i)
+{
+    hits->shape[i] = shape_of(info, &primitive);
+    hits->triangle[i] = primitive;
+    hits->t[i] = t;
+    hits->b1[i] = info->lights ? 0.0f : u;
+    hits->b2[i] = info->lights ? 0.0f : v;
+    hits->ng[0][i] = ng.x * info->ng_sign;
+    hits->ng[1][i] = ng.y * info->ng_sign;
+    hits->ng[2][i] = ng.z * info->ng_sign;
+}
+
+static float3 instance_normal(const Accel *accel, const GeometryInfo *info, float time, float3 ng)
+{
+    const SceneInstance *instance = &accel->scene->instances[info->shape];
+    SceneInstance moved;
+    if (instance->key_count > 0) {
+        moved = scene_instance_at(instance, time);
+        instance = &moved;
+    }
+    return mat4_normal(&instance->world_to_object, ng);
+}
+
 static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *hits, uint32_t i)
 {
     const struct RTCHit *hit = &p->hit;
@@ -268,27 +295,12 @@ static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *h
     }
     bool is_instanced = hit->instID[0] != RTC_INVALID_GEOMETRY_ID;
     const GeometryInfo *info = &accel->geometry[is_instanced ? hit->instID[0] : hit->geomID];
-    float3 ng = f3_scale(f3(hit->Ng_x, hit->Ng_y, hit->Ng_z), info->ng_sign);
-    uint32_t triangle = hit->primID, shape = shape_of(info, &triangle);
-    if (is_instanced) {
-        const SceneInstance *instance = &accel->scene->instances[shape];
-        SceneInstance moved;
-        if (instance->key_count > 0) {
-            moved = scene_instance_at(instance, p->ray.time);
-            instance = &moved;
-        }
-        ng = mat4_normal(&instance->world_to_object, ng);
-    }
+    float3 ng = f3(hit->Ng_x, hit->Ng_y, hit->Ng_z);
+    if (is_instanced && !info->is_placed)
+        ng = instance_normal(accel, info, p->ray.time, ng);
     if (info->is_ribbon)
-        ng = f3(-p->ray.dir_x, -p->ray.dir_y, -p->ray.dir_z);
-    hits->shape[i] = shape;
-    hits->triangle[i] = triangle;
-    hits->t[i] = p->ray.tfar;
-    hits->b1[i] = info->lights ? 0.0f : hit->u;
-    hits->b2[i] = info->lights ? 0.0f : hit->v;
-    hits->ng[0][i] = ng.x;
-    hits->ng[1][i] = ng.y;
-    hits->ng[2][i] = ng.z;
+        ng = f3_scale(f3(p->ray.dir_x, p->ray.dir_y, p->ray.dir_z), -info->ng_sign);
+    store_surface(info, hit->primID, p->ray.tfar, hit->u, hit->v, ng, hits, i);
 }
 
 /* Indices of rays, collected until there are enough to trace. */
@@ -363,6 +375,113 @@ void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t 
     }
 }
 
+/* --- bundles -------------------------------------------------------------------------------- */
+
+/* Whether rays may search together with the same result: inside instances, packets have other roundings than single
+ * rays; Embree has no packets for curves that would be faster. */
+static bool has_packets(const Accel *accel)
+{
+    return accel->stats.instanced_count == 0 && accel->stats.moving_count == 0 &&
+           accel->stats.curve_segment_count == 0;
+}
+
+/* Fills a packet with rays [first, first + ACCEL_PACKET). */
+static void load_packet(struct RTCRayHit8 *p, const RayBundle *rays, uint32_t first, uint32_t mask)
+{
+    enum { ROW_BYTES = ACCEL_PACKET * sizeof(float) };
+    memcpy(p->ray.org_x, rays->origin[0] + first, ROW_BYTES);
+    memcpy(p->ray.org_y, rays->origin[1] + first, ROW_BYTES);
+    memcpy(p->ray.org_z, rays->origin[2] + first, ROW_BYTES);
+    memcpy(p->ray.dir_x, rays->direction[0] + first, ROW_BYTES);
+    memcpy(p->ray.dir_y, rays->direction[1] + first, ROW_BYTES);
+    memcpy(p->ray.dir_z, rays->direction[2] + first, ROW_BYTES);
+    memcpy(p->ray.tnear, rays->t_min + first, ROW_BYTES);
+    memcpy(p->ray.tfar, rays->t_max + first, ROW_BYTES);
+    memcpy(p->ray.time, rays->time + first, ROW_BYTES);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
+        p->ray.mask[lane] = mask;
+        p->ray.id[lane] = p->ray.flags[lane] = 0;
+        p->hit.geomID[lane] = p->hit.instID[0][lane] = RTC_INVALID_GEOMETRY_ID;
+    }
+}
+
+/* Rays [first, first + ACCEL_PACKET). */
+static void intersect_packet(const Accel *accel, const RayBundle *rays, uint32_t first,
+                             uint32_t live, uint32_t wanted, uint32_t mask, HitBatch *hits,
+                             const uint32_t *to)
+{
+    _Alignas(32) int valid[ACCEL_PACKET];
+    struct RTCRayHit8 p;
+    Query query;
+    query_init(&query, accel);
+    query.context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
+    load_packet(&p, rays, first, mask);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane)
+        valid[lane] = -(int)(live >> lane & 1);
+    rtcIntersect8(valid, accel->top, &query.context, &p);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
+        uint32_t i = to[first + lane], geometry = p.hit.geomID[lane];
+        uint32_t placed = p.hit.instID[0][lane]; /* which does not turn the normal */
+        if (!(wanted >> lane & 1))
+            continue;
+        if (geometry == RTC_INVALID_GEOMETRY_ID)
+            hits->shape[i] = HIT_NONE;
+        else
+            store_surface(&accel->geometry[placed != RTC_INVALID_GEOMETRY_ID ? placed : geometry],
+                          p.hit.primID[lane], p.ray.tfar[lane], p.hit.u[lane], p.hit.v[lane],
+                          f3(p.hit.Ng_x[lane], p.hit.Ng_y[lane], p.hit.Ng_z[lane]), hits, i);
+    }
+}
+
+static void intersect_bundle_singly(const Accel *accel, const RayBundle *rays, uint32_t wanted,
+                                    uint32_t mask, HitBatch *hits, const uint32_t *to)
+{
+    Query query;
+    query_init(&query, accel);
+    for (uint32_t k = 0; k < RAY_BUNDLE; ++k) {
+        if (!(wanted >> k & 1))
+            continue;
+        struct RTCRayHit p = {
+            .ray = {.org_x = rays->origin[0][k],
+                    .org_y = rays->origin[1][k],
+                    .org_z = rays->origin[2][k],
+                    .tnear = rays->t_min[k],
+                    .dir_x = rays->direction[0][k],
+                    .dir_y = rays->direction[1][k],
+                    .dir_z = rays->direction[2][k],
+                    .time = rays->time[k],
+                    .tfar = rays->t_max[k],
+                    .mask = mask},
+            .hit = {.geomID = RTC_INVALID_GEOMETRY_ID, .instID = {RTC_INVALID_GEOMETRY_ID}}};
+        rtcIntersect1(accel->top, &query.context, &p);
+        store_hit(accel, &p, hits, to[k]);
+    }
+}
+
+void accel_intersect_bundle(const Accel *accel, const RayBundle *rays, uint16_t live,
+                            uint16_t wanted, uint8_t kinds, HitBatch *out_hits,
+                            const uint32_t to[RAY_BUNDLE])
+{
+    enum { HALF = (1u << ACCEL_PACKET) - 1 };
+    uint32_t mask = mask_of_kinds(kinds), mine = live, hit = wanted;
+    CHECK((wanted & ~live) == 0);
+    for (uint32_t k = 0; k < RAY_BUNDLE; ++k) {
+        if (!(mine >> k & 1) || rays->t_min[k] <= rays->t_max[k])
+            continue;
+        if (hit >> k & 1)
+            out_hits->shape[to[k]] = HIT_NONE;
+        mine &= ~(1u << k), hit &= ~(1u << k);
+    }
+    if (!has_packets(accel)) {
+        intersect_bundle_singly(accel, rays, hit, mask, out_hits, to);
+        return;
+    }
+    for (uint32_t first = 0; first < RAY_BUNDLE; first += ACCEL_PACKET)
+        if (hit >> first & HALF)
+            intersect_packet(accel, rays, first, mine >> first & HALF, hit >> first & HALF, mask,
+                             out_hits, to);
+}
+
 /* --- shadow rays ---------------------------------------------------------------------------- */
 
 /* mask: MASK_OPAQUE or MASK_ALPHA. */
@@ -424,8 +543,7 @@ static void occlude_packet(const Accel *accel, const Group *group, uint32_t firs
 static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *batch)
 {
     bool blocked[GROUP];
-    if (accel->stats.instanced_count > 0 || accel->stats.moving_count > 0 ||
-        accel->stats.curve_segment_count > 0)
+    if (!has_packets(accel))
         occlude_singles(accel, group, batch, blocked);
     else
         for (uint32_t first = 0; first < group->count; first += ACCEL_PACKET)

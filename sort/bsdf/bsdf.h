@@ -15,22 +15,9 @@ enum { BSDF_AOVS_MAX = 8 };
 enum {
     BSDF_IMPORTANCE = 1, /* importance instead of radiance: refraction without 1/eta^2 */
     BSDF_SINGLE_SCATTER =
-        2,         /* microfacet lobes without energy compensation, to compare with theory */
-    BSDF_FIBRE = 4 /* nothing walks inside: Subsurface scatters as Lambert does */
+        2,            /* microfacet lobes without energy compensation, to compare with theory */
+    BSDF_ON_FIBRE = 4 /* nothing walks inside: Subsurface scatters as Lambert does */
 };
-
-/* The kinds of a lobe or of a sample. */
-typedef enum BsdfFlags {
-    BSDF_REFLECTION = SSL_LOBE_REFLECTION,
-    BSDF_TRANSMISSION = SSL_LOBE_TRANSMISSION, /* wi on the other side */
-    BSDF_DIFFUSE = SSL_LOBE_DIFFUSE,
-    BSDF_GLOSSY = SSL_LOBE_GLOSSY,
-    BSDF_DELTA = SSL_LOBE_DELTA, /* mirror, smooth glass: found only by sampling */
-    BSDF_TRANSPARENT =
-        SSL_LOBE_TRANSPARENT, /* straight through; with TRANSMISSION | DELTA. Not a bounce */
-    BSDF_SUBSURFACE =
-        SSL_LOBE_SUBSURFACE /* into the medium below, see bsdf_point_medium; with TRANSMISSION | DELTA */
-} BsdfFlags;
 
 /* How light is sorted into passes, by what a lobe does with it; as in Cycles 3 [Blender2022]. What goes through a
  * rough sheet or into a body to come out again is diffuse; hair as a whole is transmission. */
@@ -57,11 +44,11 @@ typedef struct BsdfMedium {
 typedef struct BsdfSample {
     float3 wi;
     Spectrum weight; /* f cos / pdf: what the path's throughput is multiplied by */
-    float pdf;       /* per solid angle, over all lobes; with BSDF_DELTA: the lobe's probability */
-    float eta;       /* index on wi's side over index on wo's side; 1 unless refracted */
-    uint32_t flags;  /* BsdfFlags of the lobe, with REFLECTION or TRANSMISSION as it happened */
-    float3 n;        /* the lobe's normal, on the side where wo is */
-    uint32_t lobe;   /* for bsdf_point_medium */
+    float pdf; /* per solid angle, over all lobes; with SSL_LOBE_DELTA: the lobe's probability */
+    float eta; /* index on wi's side over index on wo's side; 1 unless refracted */
+    uint32_t flags; /* SSL_LOBE_* of the lobe, with REFLECTION or TRANSMISSION as it happened */
+    float3 n;       /* the lobe's normal, on the side where wo is */
+    uint32_t lobe;  /* for bsdf_point_medium */
 } BsdfSample;
 
 #endif

@@ -318,6 +318,13 @@ static uint32_t site_count(const BsdfBuild *build, uint32_t program)
                                       : 0;
 }
 
+void bsdf_build_clear_faults(BsdfBuild *build)
+{
+    for (uint32_t p = 0; p < BSDF_PROGRAMS; ++p)
+        for (uint32_t site = 0; site < site_count(build, p); ++site)
+            atomic_store(&build->def.faults[p][site], 0);
+}
+
 void bsdf_build_faults(const BsdfBuild *build, StrBuf *out)
 {
     uint32_t sites = 0, count = 0;

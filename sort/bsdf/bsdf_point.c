@@ -31,28 +31,6 @@ bool bsdf_point_is_transmitted(BsdfPoint p, float3 wi)
     return f3_dot(wi, row3(p, p.block->view.Ng)) < 0.0f;
 }
 
-uint32_t bsdf_point_sides(BsdfPoint p)
-{
-    const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
-    uint32_t sides = 0;
-    ASSERT(p.lane < SSL_BLOCK);
-    for (uint32_t l = 0; l < p.block->lobe_count; ++l) {
-        const BsdfBlockLobe *lobe = &p.block->lobes[l];
-        uint32_t flags = lobe->def->flags;
-        if (!is_live(p, lobe) || (flags & SSL_LOBE_DELTA))
-            continue;
-        if (flags & SSL_LOBE_FIBRE)
-            return 0;
-        sides |= flags & both;
-    }
-    return sides;
-}
-
-float3 bsdf_point_facing(BsdfPoint p, float3 normal)
-{
-    return f3_dot(normal, row3(p, p.block->view.Ng)) < 0.0f ? f3_neg(normal) : normal;
-}
-
 float bsdf_point_pass_chance(BsdfPoint p)
 {
     float sum = 0.0f, all = p.block->select_sum[p.lane];

@@ -28,11 +28,6 @@ static inline Spectrum bsdf_point_holdout(BsdfPoint p)
 {
     return bsdf_point_row(p, p.block->holdout);
 }
-/* True when light sampling can contribute: there is a lobe that is not a delta. */
-static inline bool bsdf_point_has_smooth(BsdfPoint p)
-{
-    return (p.block->flags[p.lane] & (uint32_t)(SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY)) != 0;
-}
 /* Whether sampling looks at the third random number: a lobe both reflects and refracts, or is a fibre's. */
 static inline bool bsdf_point_needs_side(BsdfPoint p)
 {
@@ -41,11 +36,6 @@ static inline bool bsdf_point_needs_side(BsdfPoint p)
 }
 /* Light from wi is transmitted, not reflected: it comes from the other side of the surface. */
 bool bsdf_point_is_transmitted(BsdfPoint p, float3 wi);
-/* Returns the sides, SSL_LOBE_REFLECTION and SSL_LOBE_TRANSMISSION, from which lobes that are no deltas bring light that
- * falls with the cosine at the normal; 0 where a fibre brings it from all around. */
-uint32_t bsdf_point_sides(BsdfPoint p);
-/* Returns the normal turned to the side of the viewer. */
-float3 bsdf_point_facing(BsdfPoint p, float3 normal);
 /* The chance that sampling draws a transparent closure. */
 float bsdf_point_pass_chance(BsdfPoint p);
 /* The medium that a sample of a subsurface lobe enters. */

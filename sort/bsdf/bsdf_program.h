@@ -132,5 +132,7 @@ void bsdf_build_destroy(BsdfBuild *build); /* NULL is allowed */
 /* Appends a line for each place in the source at which runs had a fault:
  * "wax.ssl:12:9: loop stopped: it ran past the host's limit (closure 'Wax', 3 times)". */
 void bsdf_build_faults(const BsdfBuild *build, StrBuf *out);
+/* Forgets these faults. No program may be running. */
+void bsdf_build_clear_faults(BsdfBuild *build);
 
 #endif

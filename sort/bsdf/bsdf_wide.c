@@ -41,6 +41,43 @@ void bsdf_block_note_fault(BsdfBlock *b, uint16_t lanes, uint32_t fault)
         b->faults[i] |= lanes >> i & 1 ? fault : 0;
 }
 
+uint16_t bsdf_block_smooth(const BsdfBlock *b)
+{
+    WideInts is_smooth;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        is_smooth[i] = -((b->flags[i] & (uint32_t)(SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY)) != 0);
+    return wide_lanes(is_smooth);
+}
+
+void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK])
+{
+    const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
+    uint16_t fibres = 0;
+    memset(out_sides, 0, SSL_BLOCK * sizeof *out_sides);
+    for (uint32_t l = 0; l < b->lobe_count; ++l) {
+        const BsdfBlockLobe *lobe = &b->lobes[l];
+        uint32_t flags = lobe->def->flags;
+        if (flags & SSL_LOBE_DELTA)
+            continue;
+        if (flags & SSL_LOBE_FIBRE)
+            fibres |= lobe->live;
+        for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+            out_sides[i] |= lobe->live >> i & 1 ? flags & both : 0;
+    }
+    WIDE_EACH(i, fibres) out_sides[i] = 0;
+}
+
+void bsdf_block_facing(const BsdfBlock *b, const BsdfRow normal[3], BsdfRow out[3])
+{
+    const BsdfRow *ng = b->view.Ng;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float cosine = normal[0][i] * ng[0][i] + normal[1][i] * ng[1][i] + normal[2][i] * ng[2][i];
+        float side = cosine < 0.0f ? -1.0f : 1.0f;
+        for (uint32_t c = 0; c < 3; ++c)
+            out[c][i] = normal[c][i] * side;
+    }
+}
+
 const BsdfTerm *bsdf_block_add(BsdfBlock *b, const BsdfDef *def, const float *args,
                                const float *weight, uint16_t live)
 {

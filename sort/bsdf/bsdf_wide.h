@@ -77,6 +77,13 @@ extern const BsdfBlockCode *const bsdf_block_codes[]; /* by class: wide_classes 
 BsdfBlock *bsdf_block_create(Arena *arena, uint32_t terms, uint32_t lobes, uint32_t state_rows);
 /* Empties the block, whose view has been filled. */
 void bsdf_block_begin(BsdfBlock *b);
+/* Returns the lanes to which light sampling can contribute: those with a lobe that is no delta. */
+uint16_t bsdf_block_smooth(const BsdfBlock *b);
+/* Sets the sides, SSL_LOBE_REFLECTION and SSL_LOBE_TRANSMISSION, from which lobes that are no deltas bring light that falls
+ * with the cosine at the normal; 0 where a fibre brings it from all around. */
+void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK]);
+/* Turns normals to the side of the viewer. */
+void bsdf_block_facing(const BsdfBlock *b, const BsdfRow normal[3], BsdfRow out[3]);
 /* Adds weight * closure(args) in the lanes of `live`. args: [def->arg_rows][SSL_BLOCK], borrowed until the block is begun
  * again; weight: [3][SSL_BLOCK]. What cannot be added is left out and noted in b->faults. Returns the term; NULL when
  * there is no room. */

@@ -199,6 +199,13 @@ void closure_list_faults(const ClosureList *list, StrBuf *out)
             bsdf_build_faults(list->own[i].build, out);
 }
 
+void closure_list_clear_faults(ClosureList *list)
+{
+    for (uint32_t i = 0; i < list->own_count; ++i)
+        if (list->own[i].build)
+            bsdf_build_clear_faults(list->own[i].build);
+}
+
 uint32_t closure_list_own_count(const ClosureList *list)
 {
     return list->own_count;

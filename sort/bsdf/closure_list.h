@@ -29,6 +29,8 @@ Status closure_list_build(ClosureList *list, SslContext *ctx, uint32_t thread_co
                           StrBuf *diagnostics, Error *err) SORT_MUST_CHECK;
 /* Appends a line for each place in the sources at which a bsdf had faults since it was built (bsdf_build_faults). */
 void closure_list_faults(const ClosureList *list, StrBuf *out);
+/* Sets these counts to zero. No bsdf may be running. */
+void closure_list_clear_faults(ClosureList *list);
 /* Returns how many bsdfs the sources define: their rows are the last ones. */
 uint32_t closure_list_own_count(const ClosureList *list);
 /* Returns the name of the source that defines the bsdf; own: its place among those. */

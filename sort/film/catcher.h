@@ -13,7 +13,7 @@
 #ifndef SORT_FILM_CATCHER_H
 #define SORT_FILM_CATCHER_H
 
-#include "sort/film/accum.h"
+#include "base/accum.h"
 #include "sort/film/film.h"
 
 enum { CATCHER_SUMS = 14, CATCHER_BACKDROP = 6 /* where its colour is among them */ };

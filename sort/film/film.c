@@ -90,30 +90,63 @@ static FilmAov color_of(AovNorm norm)
     }
 }
 
-static FilmAovSet with_colors(FilmAovSet aovs)
+/* Returns the AOVs with those that they are computed of. */
+static FilmAovSet with_sources(FilmAovSet aovs)
 {
+    if (aovs & FILM_DENOISING & ~FILM_DENOISING_GUIDES)
+        aovs |= FILM_DENOISING;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
         if (film_aovs_have(aovs, (FilmAov)i) && color_of(aov_norms[i]) != FILM_AOV_COUNT)
             aovs |= FILM_AOV_BIT(color_of(aov_norms[i]));
     return aovs;
 }
 
+static bool is_stored(AovNorm norm)
+{
+    return norm != AOV_NORM_COUNT && norm != AOV_NORM_CATCHER && norm != AOV_NORM_EVEN;
+}
+
+static bool is_of_odd(AovNorm norm)
+{
+    return norm == AOV_NORM_ODD || norm == AOV_NORM_ODD_INVERSE;
+}
+
+static bool is_inverse(AovNorm norm)
+{
+    return norm == AOV_NORM_INVERSE || norm == AOV_NORM_ODD_INVERSE;
+}
+
+/* Returns the AOV whose values of a sample this one sums. */
+static FilmAov source_of(FilmAov aov)
+{
+    switch ((int)aov) {
+    case FILM_AOV_DENOISING_ODD_ALBEDO:
+        return FILM_AOV_DENOISING_ALBEDO;
+    case FILM_AOV_DENOISING_ODD_NORMAL:
+        return FILM_AOV_DENOISING_NORMAL;
+    case FILM_AOV_DENOISING_ODD_DEPTH:
+        return FILM_AOV_DENOISING_DEPTH;
+    default:
+        return aov;
+    }
+}
+
 static void lay_out_record(Film *film)
 {
     uint32_t offset = PIXEL_AOVS_OFFSET;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
-        if (!film_aovs_have(film->desc.aovs, (FilmAov)i) || aov_norms[i] == AOV_NORM_COUNT ||
-            aov_norms[i] == AOV_NORM_CATCHER)
+        if (!film_aovs_have(film->desc.aovs, (FilmAov)i) || !is_stored(aov_norms[i]))
             continue;
         uint32_t channels = aov_infos[i].channel_count;
         uint32_t sums = channels + (aov_norms[i] == AOV_NORM_KNOWN);
-        film->slots[film->slot_count++] = (AovSlot){.aov = (FilmAov)i,
-                                                    .sum = aov_sums[i],
-                                                    .norm = aov_norms[i],
-                                                    .channel_count = channels,
-                                                    .sum_count = sums,
-                                                    .sample_offset = aov_infos[i].offset,
-                                                    .record_offset = offset};
+        film->slots[film->slot_count++] =
+            (AovSlot){.aov = (FilmAov)i,
+                      .sum = aov_sums[i],
+                      .norm = aov_norms[i],
+                      .channel_count = channels,
+                      .sum_count = sums,
+                      .sample_offset = aov_infos[source_of((FilmAov)i)].offset,
+                      .record_offset = offset};
         offset += sums * (aov_sums[i] == AOV_SUM_WIDE ? 16u : 8u);
     }
     if (film->desc.has_catchers) {
@@ -139,7 +172,7 @@ Status film_create(const FilmDesc *desc, Film **out_film, Error *err)
         full.crop_height = full.height;
     }
     TRY(check_desc(&full, err));
-    full.aovs = with_colors(full.aovs);
+    full.aovs = with_sources(full.aovs);
     Film *film = MEM_NEW(Film);
     if (!film)
         return error_set(err, STATUS_NO_MEMORY, "no memory for a film");
@@ -222,6 +255,8 @@ const FilmShot *film_shot(const Film *film)
 /* Returns the sample's weight in this AOV. */
 static float slot_weight(const AovSlot *slot, const FilmSample *sample)
 {
+    if (is_of_odd(slot->norm))
+        return sample->is_odd ? 1.0f : 0.0f;
     if (slot->norm == AOV_NORM_KNOWN)
         return sample->aov[slot->sample_offset] >= 0.0f ? 1.0f : 0.0f;
     return slot->norm == AOV_NORM_ALPHA ? sample->alpha + sample->caught.cover : 1.0f;
@@ -237,6 +272,8 @@ static bool is_acceptable(const Film *film, const FilmSample *sample)
         ok = ok && catcher_is_acceptable(&sample->caught);
     for (uint32_t i = 0; i < film->slot_count; ++i) {
         const AovSlot *slot = &film->slots[i];
+        if (slot->aov == FILM_AOV_DENOISING_ODD)
+            continue; /* of radiance, which has been judged */
         for (uint32_t c = 0; c < slot->channel_count && slot_weight(slot, sample) != 0.0f; ++c)
             ok = ok && isfinite(sample->aov[slot->sample_offset + c]);
     }
@@ -255,13 +292,42 @@ static void unlock_record(PixelHead *head)
     atomic_store_explicit(&head->lock, 0u, memory_order_release);
 }
 
+static double luminance_of(const float rgb[3])
+{
+    return film_luminance((double)rgb[0], (double)rgb[1], (double)rgb[2]);
+}
+
 static void add_square(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
 {
-    const float *rgb = sample->rgb, *backdrop = sample->caught.backdrop;
-    double y = film_luminance((double)rgb[0], (double)rgb[1], (double)rgb[2]) +
-               film_luminance((double)backdrop[0], (double)backdrop[1], (double)backdrop[2]);
+    double y = luminance_of(sample->rgb) + luminance_of(sample->caught.backdrop);
+    if (slot->aov == FILM_AOV_DENOISING_VARIANCE)
+        y = luminance_of(sample->rgb) - luminance_of(sample->aov + FILM_AT_DENOISING_LIGHT);
     y = fmin(y * y, (double)FILM_VALUE_MAX);
     accum_wide_add(record_wide(record, slot->record_offset), accum_wide_from_double(y));
+}
+
+static float seen_light(float light)
+{
+    return clampf(light, -FILM_VALUE_MAX, FILM_VALUE_MAX);
+}
+
+/* The picture of the samples of odd number without the light that the camera sees directly, and their number. */
+static void add_odd(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
+{
+    AccumWide *sums = record_wide(record, slot->record_offset);
+    const float *seen = sample->aov + FILM_AT_DENOISING_LIGHT;
+    for (uint32_t c = 0; sample->is_odd && c < 3; ++c) {
+        /* Each is rounded as in the whole sums, so that the other half is the rest of them exactly. */
+        accum_wide_add(&sums[c], accum_wide_from_float(sample->rgb[c]));
+        accum_wide_add(&sums[c], accum_wide_negated(accum_wide_from_float(seen_light(seen[c]))));
+    }
+    if (sample->is_odd)
+        accum_wide_add(&sums[3], accum_wide_from_float(1.0f));
+}
+
+static float inverse_distance(float distance)
+{
+    return distance < FILM_NO_DEPTH ? 1.0f / fmaxf(distance, 1.0f / FILM_VALUE_MAX) : 0.0f;
 }
 
 static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
@@ -270,12 +336,18 @@ static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *samp
         add_square(record, slot, sample);
         return;
     }
+    if (slot->aov == FILM_AOV_DENOISING_ODD) {
+        add_odd(record, slot, sample);
+        return;
+    }
     const float *values = sample->aov + slot->sample_offset;
     float weight = slot_weight(slot, sample);
     if (weight == 0.0f)
         return;
     for (uint32_t c = 0; c < slot->sum_count; ++c) {
         float value = c < slot->channel_count ? values[c] * weight : 1.0f;
+        if (is_inverse(slot->norm))
+            value = inverse_distance(value);
         if (slot->sum == AOV_SUM_WIDE)
             accum_wide_add(record_wide(record, slot->record_offset) + c,
                            accum_wide_from_float(clampf(value, -FILM_VALUE_MAX, FILM_VALUE_MAX)));
@@ -380,17 +452,25 @@ static double slot_norm(const Film *film, uint8_t *record, const AovSlot *slot)
                (catcher ? catcher_cover(catcher) : 0.0);
     if (slot->norm == AOV_NORM_KNOWN)
         return slot_sum(record, slot, slot->channel_count);
+    if (is_of_odd(slot->norm))
+        return slot_sum(record, film_slot(film, FILM_AOV_DENOISING_ODD), 3);
     return (double)record_head(record)->sample_count;
 }
 
 static void resolve_slot(const Film *film, const AovSlot *slot, float *out_values)
 {
-    float nothing = slot->norm == AOV_NORM_ALPHA   ? FILM_NO_DEPTH
+    bool is_distance = slot->norm == AOV_NORM_ALPHA || is_inverse(slot->norm);
+    float nothing = is_distance                    ? FILM_NO_DEPTH
                     : slot->norm == AOV_NORM_KNOWN ? FILM_UNKNOWN
                                                    : 0.0f;
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         double norm = slot_norm(film, record, slot);
+        if (is_inverse(slot->norm)) {
+            double sum = slot_sum(record, slot, 0);
+            *out_values++ = sum > 0.0 ? (float)fmin(norm / sum, (double)FILM_NO_DEPTH) : nothing;
+            continue;
+        }
         for (uint32_t c = 0; c < slot->channel_count; ++c)
             *out_values++ = norm > 0.0 ? (float)(slot_sum(record, slot, c) / norm) : nothing;
     }
@@ -428,6 +508,10 @@ static void resolve_by_color(const Film *film, const AovSlot *slot, float *out_v
 void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
 {
     CHECK((unsigned)aov < FILM_AOV_COUNT && film_aovs_have(film->desc.aovs, aov));
+    if (aov == FILM_AOV_DENOISING_EVEN || aov == FILM_AOV_DENOISING_ODD) {
+        film_resolve_half(film, aov == FILM_AOV_DENOISING_ODD, out_values);
+        return;
+    }
     if (aov_norms[aov] == AOV_NORM_COUNT) {
         for (size_t i = 0; i < film_pixel_count(film); ++i)
             out_values[i] = (float)record_head(film_record(film, i))->sample_count;

@@ -67,10 +67,19 @@ enum { FILM_LIGHT_KINDS = (FILM_AOV_TRANSMISSION_INDIRECT + 1 - FILM_AOV_DIFFUSE
 
 /* AOVs that hold light, as the picture does. */
 #define FILM_LIGHT                                                                                 \
-    (FILM_LIGHT_GROUPS | FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) |    \
+    (FILM_LIGHT_GROUPS | FILM_AOV_BIT(FILM_AOV_DENOISING_LIGHT) |                                  \
+     FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) |                        \
      (FILM_LIGHT_PASSES &                                                                          \
       ~(FILM_AOV_BIT(FILM_AOV_DIFFUSE_COLOR) | FILM_AOV_BIT(FILM_AOV_GLOSSY_COLOR) |               \
         FILM_AOV_BIT(FILM_AOV_TRANSMISSION_COLOR))))
+
+/* What denoisers read beside the picture: guides, which show the scene without its light, and what sort/denoise/ needs
+ * more, the variance and the same of the samples of odd number alone. Two halves of the samples differ by their noise
+ * only. A film that holds one of the latter holds them all. */
+#define FILM_DENOISING_GUIDES                                                                      \
+    (FILM_AOV_BIT(FILM_AOV_DENOISING_DEPTH + 1) - FILM_AOV_BIT(FILM_AOV_DENOISING_ALBEDO))
+#define FILM_DENOISING                                                                             \
+    (FILM_AOV_BIT(FILM_AOV_DENOISING_ODD_DEPTH + 1) - FILM_AOV_BIT(FILM_AOV_DENOISING_ALBEDO))
 
 /* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
 typedef enum FilmId {
@@ -129,6 +138,7 @@ typedef struct FilmSample {
     uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of the names; 0: none, not counted */
     /* Is not read unless the film has catchers or AOVs. */
     FilmCatch caught; /* zero unless the film has catchers */
+    bool is_odd;      /* the sample's number is */
     float aov[FILM_AOV_FLOATS];
 } FilmSample;
 
@@ -177,9 +187,15 @@ FilmCheckpoint film_checkpoint(const Film *film);
 void film_set_nominal_samples(Film *film, uint32_t nominal_samples);
 
 /* How the picture was taken: goes with the film into its files, and does not decide its pixels. */
-enum { FILM_SHOT_CAMERA = 1, FILM_SHOT_NDC = 2, FILM_SHOT_FRAME = 4 };
+enum {
+    FILM_SHOT_CAMERA = 1,
+    FILM_SHOT_NDC = 2,
+    FILM_SHOT_FRAME = 4,
+    /* Some samples are not what the scene says: textures were missing or unreadable, or a shader had a fault. */
+    FILM_SHOT_DAMAGED = 8
+};
 typedef struct FilmShot {
-    uint32_t has;       /* FILM_SHOT_x: what of the following is known */
+    uint32_t has;       /* FILM_SHOT_x: what of the following is known, and damage */
     int32_t frame;      /* its number in the sequence */
     float fps;          /* frames a second; 0: not known */
     float pixel_aspect; /* width of a pixel over its height; 0: 1 */
@@ -219,6 +235,8 @@ Status film_same_render(const Film *film, const Film *other, Error *err) SORT_MU
  * samples judge one pixel badly. The error of a catcher's shadow counts, on a white background where none is known.
  * Returns how many pixels are not done. The film must hold the variance. */
 uint64_t film_judge(Film *film, float error_max);
+/* Marks the pixels of `film` as done where those of `judged`, of the same frame and crop, are. */
+void film_copy_judgement(Film *film, const Film *judged);
 /* x, y: in the frame; must lie in the crop. Any thread, while no film_judge is under way. */
 bool film_is_done(const Film *film, uint32_t x, uint32_t y);
 

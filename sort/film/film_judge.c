@@ -80,6 +80,13 @@ uint64_t film_judge(Film *film, float error_max)
     return open;
 }
 
+void film_copy_judgement(Film *film, const Film *judged)
+{
+    CHECK(film_pixel_count(film) == film_pixel_count(judged));
+    for (size_t i = 0; i < film_pixel_count(film); ++i)
+        record_head(film_record(film, i))->is_done = record_head(film_record(judged, i))->is_done;
+}
+
 bool film_is_done(const Film *film, uint32_t x, uint32_t y)
 {
     const FilmDesc *d = &film->desc;

@@ -154,6 +154,7 @@ Status film_merge(Film *film, const Film *other, Error *err)
     memcpy(film->ranges, united, count * sizeof *united);
     film->range_count = count;
     film->shot.render_s += other->shot.render_s;
+    film->shot.has |= other->shot.has & FILM_SHOT_DAMAGED;
     for (size_t i = 0; i < film_pixel_count(film); ++i)
         add_record(film, film_record(film, i), film_record(other, i));
     add_all_ids(film, other);

@@ -12,7 +12,7 @@
 #ifndef SORT_FILM_FILM_RECORD_H
 #define SORT_FILM_FILM_RECORD_H
 
-#include "sort/film/accum.h"
+#include "base/accum.h"
 #include "sort/film/catcher.h"
 #include "sort/film/film_ids.h"
 #include <stdatomic.h>
@@ -27,7 +27,11 @@ typedef enum AovNorm {
     AOV_NORM_BY_TRANSMISSION,
     AOV_NORM_COUNT,
     AOV_NORM_VARIANCE,
-    AOV_NORM_CATCHER
+    AOV_NORM_CATCHER,
+    AOV_NORM_INVERSE,
+    AOV_NORM_ODD,
+    AOV_NORM_ODD_INVERSE,
+    AOV_NORM_EVEN
 } AovNorm;
 
 typedef struct PixelHead {
@@ -112,20 +116,6 @@ static inline double record_luminance(const AccumWide *rgb)
                           accum_wide_to_double(rgb[2]));
 }
 
-/* Returns the variance of the pixel's mean luminance, without shadows on catchers; 0 below two samples. variance: the
- * film's slot of that AOV. */
-static inline double record_variance(const Film *film, uint8_t *record, const AovSlot *variance)
-{
-    const AccumWide *catcher = film_catcher(film, record);
-    double n = (double)record_head(record)->sample_count;
-    if (n < 2.0)
-        return 0.0;
-    double sum = record_luminance(record_wide(record, PIXEL_RGBA_OFFSET)) +
-                 (catcher ? record_luminance(catcher + CATCHER_BACKDROP) : 0.0);
-    double squares = accum_wide_to_double(*record_wide(record, variance->record_offset));
-    return fmax(squares - sum * sum / n, 0.0) / (n * (n - 1.0));
-}
-
 /* NULL when the film does not hold it, or stores nothing for it. */
 static inline const AovSlot *film_slot(const Film *film, FilmAov aov)
 {
@@ -134,5 +124,27 @@ static inline const AovSlot *film_slot(const Film *film, FilmAov aov)
             return &film->slots[i];
     return NULL;
 }
+
+/* Returns the variance of the pixel's mean luminance, without shadows on catchers; 0 below two samples. variance: the
+ * film's slot of that AOV. */
+static inline double record_variance(const Film *film, uint8_t *record, const AovSlot *variance)
+{
+    const AccumWide *catcher = film_catcher(film, record);
+    double n = (double)record_head(record)->sample_count;
+    if (n < 2.0)
+        return 0.0;
+    double sum = record_luminance(record_wide(record, PIXEL_RGBA_OFFSET));
+    if (variance->aov == FILM_AOV_DENOISING_VARIANCE)
+        sum -= record_luminance(
+            record_wide(record, film_slot(film, FILM_AOV_DENOISING_LIGHT)->record_offset));
+    else if (catcher)
+        sum += record_luminance(catcher + CATCHER_BACKDROP);
+    double squares = accum_wide_to_double(*record_wide(record, variance->record_offset));
+    return fmax(squares - sum * sum / n, 0.0) / (n * (n - 1.0));
+}
+
+/* Resolves FILM_AOV_DENOISING_ODD or _EVEN, which the film must hold: [crop_height][crop_width][4]. Both halves show the
+ * shadows on catchers that the picture has. */
+void film_resolve_half(const Film *film, bool is_odd, float *out_values);
 
 #endif

@@ -22,39 +22,46 @@ static MeshLight *queue(Wave *w, uint32_t path, Spectrum factor, const HitQuery 
 }
 
 /* Returns the place that light sampling drew. */
-static HitQuery query_of(const LightSample *light)
+static HitQuery query_of(const LightRows *lights, uint32_t k)
 {
-    return (HitQuery){.instance = light->instance,
-                      .triangle = light->triangle,
-                      .b1 = light->b1,
-                      .b2 = light->b2,
-                      .t = light->distance_m};
+    return (HitQuery){.instance = lights->instance[k],
+                      .triangle = lights->triangle[k],
+                      .b1 = lights->b1[k],
+                      .b2 = lights->b2[k],
+                      .t = lights->distance_m[k]};
 }
 
-void wave_find_end(const Wave *w, uint32_t i, float3 from, LightSample *light)
+void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, uint32_t lane)
 {
     const Scene *scene = w->shared->scene;
-    if (light->value != LIGHT_VALUE_MESH ||
-        !scene->meshes[scene->instances[light->instance].mesh].curves)
+    if (lights->value[lane] != LIGHT_VALUE_MESH ||
+        !scene->meshes[scene->instances[lights->instance[lane]].mesh].curves)
         return;
     SurfaceHit end;
-    Ray ray = {.origin = from, .direction = light->wi, .time = w->rays.time[i]};
-    HitQuery query = query_of(light);
+    Ray ray = {.origin = from, .direction = wide_get3(lights->wi, lane), .time = w->rays.time[i]};
+    HitQuery query = query_of(lights, lane);
     hit_surface(scene, &query, &ray, NULL, &end);
-    light->end = hit_point(&end);
+    SurfacePoint point = hit_point(&end);
+    wide_set3(lights->end, lane, point.P);
+    wide_set3(lights->end_n, lane, point.n);
+    lights->end_error_m[lane] = point.error_m;
 }
 
-Spectrum wave_send_to_mesh(Wave *w, uint32_t i, float3 from, uint32_t depth,
-                           const LightSample *light, Spectrum factor)
+Spectrum wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+                           Spectrum factor)
 {
-    uint32_t material = hit_material(w->shared->scene, light->instance, light->triangle);
+    uint32_t k = surface.lane;
+    uint32_t material = hit_material(w->shared->scene, lights->instance[k], lights->triangle[k]);
     const ShadeGlow *glow = &w->shared->glows[material];
     if (glow->is_constant)
-        return spectrum_mul(factor, light->is_backfacing ? glow->back : glow->front);
-    Ray ray = {.origin = from, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
-    HitQuery query = query_of(light);
-    query.depth = depth;
-    MeshLight *mesh = queue(w, i, factor, &query, &ray, light->pdf_solid_angle);
+        return spectrum_mul(factor, lights->is_backfacing[k] ? glow->back : glow->front);
+    Ray ray = {.origin = surface_vector(surface, surface.block->P),
+               .direction = wide_get3(lights->wi, k),
+               .t_max = INFINITY,
+               .time = w->rays.time[i]};
+    HitQuery query = query_of(lights, k);
+    query.depth = surface_depth(surface) + 1;
+    MeshLight *mesh = queue(w, i, factor, &query, &ray, lights->pdf[k]);
     mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
     mesh->history.kind = 0;
     return factor;

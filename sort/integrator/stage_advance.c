@@ -1,5 +1,5 @@
 /* Ends dead paths, and by Russian roulette those that carry little; moves the others together. */
-#include "sort/integrator/wave_state.h"
+#include "sort/integrator/guiding.h"
 
 /* Returns the probability with which the path survives Russian roulette; 1: it takes no part in it. */
 static float survival(const Path *path)
@@ -78,4 +78,6 @@ void stage_advance(Wave *w)
     ASSERT(kept <= w->capacity);
     w->count = kept;
     w->spawned_count = 0;
+    if (w->lessons)
+        lessons_advance(w);
 }

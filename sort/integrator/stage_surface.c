@@ -15,7 +15,7 @@
  * delta lobes, which light sampling cannot draw.
  *
  * Emission kernels of meshes and lookups in the sky wait in queues until all paths of the stage are sampled. */
-#include "sort/integrator/wave_state.h"
+#include "sort/integrator/guiding.h"
 
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
@@ -27,7 +27,8 @@ typedef struct PointBlock {
     uint32_t count;
 } PointBlock;
 
-_Static_assert((int)SKY_ABOVE == (int)BSDF_REFLECTION && (int)SKY_BELOW == (int)BSDF_TRANSMISSION,
+_Static_assert((int)SKY_ABOVE == (int)SSL_LOBE_REFLECTION &&
+                   (int)SKY_BELOW == (int)SSL_LOBE_TRANSMISSION,
                "sides of lobes are those of the sky");
 
 /* The mean over directions of the density of a cosine lobe, per steradian. */
@@ -127,43 +128,42 @@ static void draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot,
 
 /* --- light sampling --------------------------------------------------------------------------- */
 
+/* How the points of a block are seen by what light sampling and densities of lights ask for. */
+typedef struct Facing {
+    alignas(64) WideRow normal[3]; /* the shading normal on the viewer's side */
+    uint32_t sides[SSL_BLOCK];     /* SkySides from which light counts */
+} Facing;
+
 /* The shadow rays of a block: from surfaces to the points on the lights. */
 typedef struct ShadowAim {
-    WideRow origin[3], direction[3], t_max;
+    alignas(64) WideRow origin[3];
+    WideRow direction[3], t_max;
 } ShadowAim;
 
-/* Aims the rays of `drawn` along wi at the ends of the lights; lights at infinity have none. */
-static void aim_shadow_rays(const SurfaceBlock *surfaces, const WideRow wi[3],
-                            const LightSample lights[SSL_BLOCK], uint16_t drawn, ShadowAim *out)
+/* Aims rays at the ends of the lights; lights at infinity have none. */
+static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *lights, ShadowAim *out)
 {
-    WideRow P[3] = {{0}}, n[3] = {{0}}, error = {0};
-    WideInts is_far = {0};
-    surfaces_leave(surfaces, wi, out->origin);
-    for (uint32_t lanes = drawn; lanes; lanes &= lanes - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(lanes);
-        wide_set3(P, k, lights[k].end.P);
-        wide_set3(n, k, lights[k].end.n);
-        error[k] = lights[k].end.error_m;
-        is_far[k] = !(lights[k].distance_m < INFINITY);
-    }
+    surfaces_leave(surfaces, lights->wi, out->origin);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        const SurfacePoint end = {wide_get3(P, k), wide_get3(n, k), error[k]};
-        float3 direction, along = wide_get3(wi, k);
+        const SurfacePoint end = {wide_get3(lights->end, k), wide_get3(lights->end_n, k),
+                                  lights->end_error_m[k]};
+        float3 direction, along = wide_get3(lights->wi, k);
+        bool is_far = !(lights->distance_m[k] < INFINITY);
         float t_max = ray_between(wide_get3(out->origin, k), ray_leave(&end, f3_neg(along)), along,
                                   &direction);
-        out->t_max[k] = is_far[k] ? INFINITY : t_max;
-        out->direction[0][k] = is_far[k] ? along.x : direction.x;
-        out->direction[1][k] = is_far[k] ? along.y : direction.y;
-        out->direction[2][k] = is_far[k] ? along.z : direction.z;
+        out->t_max[k] = is_far ? INFINITY : t_max;
+        out->direction[0][k] = is_far ? along.x : direction.x;
+        out->direction[1][k] = is_far ? along.y : direction.y;
+        out->direction[2][k] = is_far ? along.z : direction.z;
     }
 }
 
 /* Starts the path's shadow ray. */
 static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const ShadowAim *aim,
-                             const LightSample *light)
+                             const LightRows *lights)
 {
     /* An empty segment is clear. */
-    float t_max = light->visibility->is_shadowless ? -1.0f : aim->t_max[lane];
+    float t_max = lights->visibility[lane]->is_shadowless ? -1.0f : aim->t_max[lane];
     ray_batch_start(&w->shadow.rays, i, wide_get3(aim->origin, lane),
                     wide_get3(aim->direction, lane), t_max, w->rays.time[i]);
     w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
@@ -172,35 +172,35 @@ static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const ShadowAim
 
 /* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
  * queued, and multiplied in later. */
-static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightSample *light,
+static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
                             const ShadowAim *aim, Spectrum factor)
 {
     ShadowLight *out = &w->lights[i];
+    uint32_t k = surface.lane;
     out->depth = surface_depth(surface) + 1;
     /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
     if (w->reads.shadow_footprints) {
         SurfaceHit hit = surface_get(surface);
-        footprint_cone(light->wi, footprint_width(&hit),
-                       light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
+        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
+                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &out->diff);
     }
     /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
     out->is_cone = w->paths[i].history.is_cone;
-    switch (light->value) {
+    switch (lights->value[k]) {
     case LIGHT_VALUE_KNOWN:
-        factor = spectrum_mul(factor, light->radiance);
+        factor = spectrum_mul(factor, light_radiance(lights, k));
         break;
     case LIGHT_VALUE_ENVIRONMENT: {
-        EnvironmentFootprint cell = lights_environment_cell(w->shared->lights, light->place.uv);
+        EnvironmentFootprint cell = lights_environment_cell(w->shared->lights, lights->place[k].uv);
         wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
         break;
     }
     case LIGHT_VALUE_MESH:
-        factor = wave_send_to_mesh(w, i, surface_vector(surface, surface.block->P), out->depth,
-                                   light, factor);
+        factor = wave_send_to_mesh(w, i, surface, lights, factor);
         break;
     }
-    start_shadow_ray(w, i, surface.lane, aim, light);
-    wave_set_shadow_light(w, i, factor, light->light_group);
+    start_shadow_ray(w, i, k, aim, lights);
+    wave_set_shadow_light(w, i, factor, lights->light_group[k]);
 }
 
 /* Returns the part of f that reaches the light's visible kinds of bounces. */
@@ -222,97 +222,94 @@ static Spectrum visible_f(BsdfPoint bsdf, float3 wi, uint32_t invisible_to, Spec
 }
 
 /* Returns whether the light shines on this path: PATH_ALONE sees no meshes but catchers and lamps. */
-static bool is_lit_by(const Wave *w, const Path *path, const LightSample *light)
+static bool is_lit_by(const Wave *w, const Path *path, const LightRows *lights, uint32_t lane)
 {
-    if (!(path->flags & PATH_ALONE) || light->value != LIGHT_VALUE_MESH)
+    if (!(path->flags & PATH_ALONE) || lights->value[lane] != LIGHT_VALUE_MESH)
         return true;
-    const SceneInstance *instance = &w->shared->scene->instances[light->instance];
+    const SceneInstance *instance = &w->shared->scene->instances[lights->instance[lane]];
     return instance->is_shadow_catcher || instance->is_lamp;
 }
 
-/* Returns whether a light that was drawn for the path may shine on it. */
-static bool may_shine(const Wave *w, uint32_t i, const LightSample *light)
+/* Returns whether the light that was drawn for the path may shine on it. */
+static bool may_shine(const Wave *w, uint32_t i, const LightRows *lights, uint32_t lane)
 {
     const Path *path = &w->paths[i];
-    return wave_light_reaches(light->visibility, path->depth) && is_lit_by(w, path, light);
+    return wave_light_reaches(lights->visibility[lane], path->depth) &&
+           is_lit_by(w, path, lights, lane);
 }
 
 /* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
-static uint16_t draw_lights(const Wave *w, const PointBlock *points, const BsdfBlock *block,
-                            uint16_t live, LightSample lights[SSL_BLOCK])
+static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facing *facing,
+                            uint16_t live, LightRows *lights)
 {
-    const WaveShared *s = w->shared;
-    LightQuery queries[SSL_BLOCK];
-    alignas(64) WideRow u[2];
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (!bsdf_point_has_smooth((BsdfPoint){block, k}))
-            live = (uint16_t)(live & ~(1u << k));
+    alignas(64) WideRow u[2], time = {0};
     draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (live >> k & 1) {
-            BsdfPoint bsdf = {block, k};
-            float3 normal = wide_get3(points->surfaces->N, k);
-            queries[k] = (LightQuery){.position = wide_get3(points->surfaces->P, k),
-                                      .normal = bsdf_point_facing(bsdf, normal),
-                                      .sides = bsdf_point_sides(bsdf),
-                                      .time = w->rays.time[points->path[k]],
-                                      .u = f2(u[0][k], u[1][k])};
-        }
-    uint16_t drawn = lights_sample_points(s->lights, queries, live, lights);
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (drawn >> k & 1 && !may_shine(w, points->path[k], &lights[k]))
-            drawn = (uint16_t)(drawn & ~(1u << k));
+    for (uint32_t k = 0; k < points->count && w->reads.time; ++k)
+        time[k] = w->rays.time[points->path[k]];
+    const LightQueries queries = {.position = points->surfaces->P,
+                                  .normal = facing->normal,
+                                  .sides = facing->sides,
+                                  .time = time,
+                                  .u = u};
+    uint16_t drawn = lights_sample_points(w->shared->lights, &queries, live, lights);
+    WIDE_EACH(k, drawn)
+    if (!may_shine(w, points->path[k], lights, k))
+        drawn = (uint16_t)(drawn & ~(1u << k));
     return drawn;
 }
 
 /* Sends the shadow ray to a light that was drawn, if it can contribute. f: the BSDF times the cosine; pdf: the density with
  * which the BSDF's own sampling draws the light's direction. */
 static void weigh_light(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                        const LightSample *light, const ShadowAim *aim, Spectrum f, float pdf)
+                        const LightRows *lights, const ShadowAim *aim, Spectrum f, float pdf)
 {
-    f = visible_f(bsdf, light->wi, light->visibility->invisible_to, f);
-    float mis_weight = wave_light_mis_weight(w->shared, light, pdf);
+    uint32_t k = surface.lane;
+    if (w->keeps_diffuse_fraction)
+        f = visible_f(bsdf, wide_get3(lights->wi, k), lights->visibility[k]->invisible_to, f);
+    float mis_weight = wave_light_mis_weight(w->shared, lights, k, pdf);
     if (spectrum_is_black(f) || mis_weight == 0.0f)
         return;
     if (w->path_kinds)
-        kinds_record_light(w, i, bsdf, light);
-    send_shadow_ray(
-        w, i, surface, light, aim,
-        spectrum_scale(spectrum_mul(w->paths[i].beta, f), mis_weight / light->pdf_solid_angle));
+        kinds_record_light(w, i, bsdf, lights);
+    send_shadow_ray(w, i, surface, lights, aim,
+                    spectrum_scale(spectrum_mul(w->paths[i].beta, f), mis_weight / lights->pdf[k]));
 }
 
 /* Takes the radiance of a place of the sky from the table where the lobes of the point cannot tell more. */
-static void know_sky(const Wave *w, LightSample *light, float lobe_pdf)
+static void know_sky(const Wave *w, LightRows *lights, uint32_t k, float lobe_pdf)
 {
-    if (light->value == LIGHT_VALUE_ENVIRONMENT &&
-        lights_know_sky(w->shared->lights, &light->place, lobe_pdf, &light->radiance))
-        light->value = LIGHT_VALUE_KNOWN;
+    Spectrum radiance;
+    if (lights->value[k] != LIGHT_VALUE_ENVIRONMENT ||
+        !lights_know_sky(w->shared->lights, &lights->place[k], lobe_pdf, &radiance))
+        return;
+    SPECTRUM_EACH(c) lights->radiance[c][k] = radiance.c[c];
+    lights->value[k] = LIGHT_VALUE_KNOWN;
 }
 
-/* Samples one light for each point of `live`. */
-static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block, uint16_t live)
+/* Samples one light for each point of `live`. guidance: NULL where no field takes part. */
+static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                          const Facing *facing, const Guidance *guidance, uint16_t live)
 {
-    LightSample lights[SSL_BLOCK];
-    alignas(64) BsdfRow wi[3] = {{0}}, f[3], pdf;
+    LightRows lights;
+    alignas(64) BsdfRow f[3], pdf;
     ShadowAim aim;
-    uint16_t drawn = draw_lights(w, points, block, live, lights);
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (drawn >> k & 1)
-            wi[0][k] = lights[k].wi.x, wi[1][k] = lights[k].wi.y, wi[2][k] = lights[k].wi.z;
+    uint16_t smooth = live & bsdf_block_smooth(block);
+    uint16_t drawn = smooth ? draw_lights(w, points, facing, smooth, &lights) : 0;
     if (drawn == 0)
         return;
-    bsdf_block_eval(block, wi, drawn, f, pdf);
-    for (uint32_t k = 0; k < points->count && w->reads.curves; ++k)
-        if (drawn >> k & 1)
-            wave_find_end(w, points->path[k], wide_get3(points->surfaces->P, k), &lights[k]);
-    aim_shadow_rays(points->surfaces, wi, lights, drawn, &aim);
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (drawn >> k & 1) {
-            know_sky(w, &lights[k], pdf[k]);
-            weigh_light(w, points->path[k], (SurfaceLane){points->surfaces, k},
-                        (BsdfPoint){block, k}, &lights[k], &aim,
-                        (Spectrum){{f[0][k], f[1][k], f[2][k]}}, pdf[k]);
-        }
+    bsdf_block_eval(block, lights.wi, drawn, f, pdf);
+    if (guidance)
+        guidance_mix(w, guidance, lights.wi, drawn, pdf);
+    if (w->reads.curves)
+        WIDE_EACH(k, drawn)
+    wave_find_end(w, points->path[k], wide_get3(points->surfaces->P, k), &lights, k);
+    aim_shadow_rays(points->surfaces, &lights, &aim);
+    WIDE_EACH(k, drawn)
+    {
+        know_sky(w, &lights, k, pdf[k]);
+        weigh_light(w, points->path[k], (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k},
+                    &lights, &aim, (Spectrum){{f[0][k], f[1][k], f[2][k]}}, pdf[k]);
+    }
 }
 
 /* --- scattering ------------------------------------------------------------------------------- */
@@ -321,8 +318,8 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
 static void next_footprint(SurfaceLane surface, const BsdfSample *sample, RayDiff *out_diff)
 {
     SurfaceHit hit = surface_get(surface);
-    ASSERT(sample->flags & BSDF_DELTA);
-    if (sample->flags & BSDF_TRANSMISSION)
+    ASSERT(sample->flags & SSL_LOBE_DELTA);
+    if (sample->flags & SSL_LOBE_TRANSMISSION)
         footprint_refract(&hit, sample->n, sample->wi, sample->eta, out_diff);
     else
         footprint_reflect(&hit, sample->n, out_diff);
@@ -339,13 +336,21 @@ static void scatter_footprints(Wave *w, const PointBlock *points, const BsdfDraw
         diffs[k] = &path->diff;
         if (!(live >> k & 1))
             continue;
-        if (drawn->flags[k] & (uint32_t)(BSDF_DELTA | BSDF_TRANSPARENT | BSDF_SUBSURFACE) ||
+        if (drawn->flags[k] &
+                (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT | SSL_LOBE_SUBSURFACE) ||
             wave_catches(w, path, (uint32_t)points->surfaces->instance[k]))
             live = (uint16_t)(live & ~(1u << k));
     }
     footprints_scatter(points->surfaces, drawn->wi, drawn->pdf, shade_pixel_scale(w->shade), live,
                        diffs);
 }
+
+/* Where rays leave the points of a block, how these are seen from there, and the densities of the rays' directions. */
+typedef struct Exit {
+    WideRow origin[3];
+    const Facing *facing;
+    const float *pdf; /* by lane */
+} Exit;
 
 /* Adds one, and stays at the largest number. */
 static void count_up(uint16_t *count)
@@ -355,19 +360,19 @@ static void count_up(uint16_t *count)
 
 static void record_scatter(PathHistory *history, uint32_t flags)
 {
-    if (flags & BSDF_TRANSPARENT) {
+    if (flags & SSL_LOBE_TRANSPARENT) {
         count_up(&history->transparent);
         return;
     }
-    bool is_diffuse = flags & BSDF_DIFFUSE;
-    history->is_cone |= !(flags & BSDF_DELTA);
-    history->kind = flags & BSDF_TRANSMISSION ? RAY_TRANSMISSION : RAY_REFLECTION;
+    bool is_diffuse = flags & SSL_LOBE_DIFFUSE;
+    history->is_cone |= !(flags & SSL_LOBE_DELTA);
+    history->kind = flags & SSL_LOBE_TRANSMISSION ? RAY_TRANSMISSION : RAY_REFLECTION;
     history->kind |= is_diffuse ? RAY_DIFFUSE : RAY_GLOSSY;
-    if (flags & BSDF_DELTA)
+    if (flags & SSL_LOBE_DELTA)
         history->kind |= RAY_SINGULAR;
-    count_up(flags & BSDF_TRANSMISSION ? &history->transmission
-             : is_diffuse              ? &history->diffuse
-                                       : &history->glossy);
+    count_up(flags & SSL_LOBE_TRANSMISSION ? &history->transmission
+             : is_diffuse                  ? &history->diffuse
+                                           : &history->glossy);
 }
 
 static bool is_at_limit(const WaveShared *s, const PathHistory *history)
@@ -379,14 +384,15 @@ static bool is_at_limit(const WaveShared *s, const PathHistory *history)
 
 /* Updates the path's state, without its ray, after a scatter. Passing straight through a surface is no bounce:
  * densities of lights go on referring to the last surface that scattered. */
-static void update_path(const Wave *w, Path *path, SurfaceLane surface, BsdfPoint bsdf,
+static void update_path(const Wave *w, Path *path, SurfaceLane surface, const Exit *exit,
                         const BsdfSample *sample)
 {
+    const Facing *facing = exit->facing;
     ASSERT(sample->pdf > 0.0f);
     path->beta = spectrum_mul(path->beta, sample->weight);
     ++path->event;
     record_scatter(&path->history, sample->flags);
-    if (sample->flags & BSDF_TRANSPARENT) {
+    if (sample->flags & SSL_LOBE_TRANSPARENT) {
         if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
             path->history.transparent > w->shared->settings->max_transparent)
             path->flags |= PATH_DEAD;
@@ -394,12 +400,12 @@ static void update_path(const Wave *w, Path *path, SurfaceLane surface, BsdfPoin
     }
     ++path->depth;
     path->eta_scale *= sample->eta * sample->eta;
-    path->pdf = sample->pdf;
+    path->pdf = exit->pdf[surface.lane];
     path->from = surface_vector(surface, surface.block->P);
-    path->from_n = bsdf_point_facing(bsdf, surface_vector(surface, surface.block->N));
-    path->from_sides = bsdf_point_sides(bsdf);
+    path->from_n = wide_get3(facing->normal, surface.lane);
+    path->from_sides = facing->sides[surface.lane];
     path->flags &= ~(uint32_t)PATH_SPECULAR;
-    if (sample->flags & BSDF_DELTA)
+    if (sample->flags & SSL_LOBE_DELTA)
         path->flags |= PATH_SPECULAR;
     else
         path->least_pdf = minf(path->least_pdf, sample->pdf);
@@ -430,16 +436,18 @@ static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
 static void record_diffuse_fraction(Path *path, BsdfPoint bsdf, const BsdfSample *sample)
 {
     path->diffuse = spectrum_splat(0.0f);
-    if (sample->flags & (uint32_t)(BSDF_DELTA | BSDF_TRANSMISSION))
+    if (sample->flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSMISSION))
         return;
     Spectrum kinds[BSDF_KINDS];
     bsdf_point_sample_kinds(bsdf, sample->wi, sample->flags, sample->lobe, kinds);
     path->diffuse = kinds[BSDF_KIND_DIFFUSE];
 }
 
-/* Draws the directions of all points of `live`. Returns those that have one. */
+/* Draws the directions of all points of `live`. Returns those that have one. guidance: NULL where no field takes part, whose
+ * mixtures set out_pdf. */
 static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const BsdfBlock *block,
-                             uint16_t live, BsdfDrawn *out)
+                             const Guidance *guidance, uint16_t live, BsdfDrawn *out,
+                             WideRow out_pdf)
 {
     alignas(64) BsdfRow u[3] = {{0}};
     for (uint32_t k = 0; k < points->count; ++k)
@@ -452,7 +460,8 @@ static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const Bsdf
             u[2][k] = sampler_1d(&w->shared->sampler, path->key,
                                  sample_dimension(path->event, SAMPLE_BSDF_SIDE));
     }
-    return bsdf_block_sample(block, u, live, out);
+    return guidance ? guidance_sample(w, guidance, block, points->path, u, live, out, out_pdf)
+                    : bsdf_block_sample(block, u, live, out);
 }
 
 static BsdfSample drawn_sample(const BsdfDrawn *d, uint32_t k)
@@ -466,37 +475,38 @@ static BsdfSample drawn_sample(const BsdfDrawn *d, uint32_t k)
                         .lobe = d->lobe[k]};
 }
 
-/* Sends the path's ray along the sampled direction. origin: where it leaves the surface. */
+/* Sends the path's ray along the sampled direction. */
 static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                          const BsdfSample *sample, float3 origin)
+                          const BsdfSample *sample, const Exit *exit)
 {
     Path *path = &w->paths[i];
-    bool is_transparent = sample->flags & BSDF_TRANSPARENT;
+    bool is_transparent = sample->flags & SSL_LOBE_TRANSPARENT;
     path->flags &= ~(uint32_t)PATH_AT_CATCHER;
-    if (sample->flags & BSDF_SUBSURFACE) {
+    if (sample->flags & SSL_LOBE_SUBSURFACE) {
         enter_body(w, i, surface, bsdf, sample);
         return;
     }
     if (w->keeps_diffuse_fraction && !is_transparent)
         record_diffuse_fraction(path, bsdf, sample);
-    update_path(w, path, surface, bsdf, sample);
+    update_path(w, path, surface, exit, sample);
     if (is_transparent) { /* the ray and its footprint stay as they are */
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
     }
-    if (w->reads.path_footprints && sample->flags & BSDF_DELTA)
+    if (w->reads.path_footprints && sample->flags & SSL_LOBE_DELTA)
         next_footprint(surface, sample, &path->diff);
     ASSERT(f3_is_unit(sample->wi));
-    ray_batch_start(&w->rays, i, origin, sample->wi, INFINITY, w->rays.time[i]);
+    ray_batch_start(&w->rays, i, wide_get3(exit->origin, surface.lane), sample->wi, INFINITY,
+                    w->rays.time[i]);
 }
 
 /* Records the surface if the camera sees it, and continues the path along the sampled direction or ends it. sample: NULL
- * where none was drawn; origin: as in continue_path; point: index of the surface in the kernel's run. */
+ * where none was drawn; point: index of the surface in the kernel's run. */
 static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                    const BsdfSample *sample, float3 origin, uint32_t point)
+                    const BsdfSample *sample, const Exit *exit, uint32_t point)
 {
     Path *path = &w->paths[i];
-    bool is_transparent = sample && (sample->flags & BSDF_TRANSPARENT);
+    bool is_transparent = sample && (sample->flags & SSL_LOBE_TRANSPARENT);
     bool is_caught = wave_catches(w, path, surface_instance(surface));
 
     if (is_caught)
@@ -506,6 +516,8 @@ static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
             kinds_record_surface(w, path, bsdf, is_transparent ? NULL : sample);
         record_first_surface(w, path, surface, bsdf, point, w->rays.time[i], is_transparent);
     }
+    if (w->guides && !is_transparent && !is_caught)
+        guides_record_surface(w, i, surface, bsdf, sample);
     if (!wave_gathers_light(w->shared) && !is_transparent) {
         wave_show(w, i, surface, point);
         return;
@@ -515,7 +527,7 @@ static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
     bool is_stopped =
         is_transparent ? path->flags & PATH_AT_CATCHER : is_caught || path->flags & PATH_LAST;
     if (sample && !is_stopped)
-        continue_path(w, i, surface, bsdf, sample, origin);
+        continue_path(w, i, surface, bsdf, sample, exit);
     else
         path->flags |= PATH_DEAD;
 }
@@ -633,21 +645,30 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
                           uint16_t live, uint32_t first)
 {
     BsdfDrawn drawn;
-    WideRow origin[3];
-    sample_lights(w, points, block, lit & live);
-    uint16_t has_direction = sample_bsdfs(w, points, block, live, &drawn);
-    surfaces_leave(points->surfaces, drawn.wi, origin);
+    Facing facing;
+    Guidance found, *guidance = w->shared->guide ? &found : NULL;
+    WideRow mixed;
+    Exit exit = {.facing = &facing, .pdf = guidance ? mixed : drawn.pdf};
+    bsdf_block_facing(block, points->surfaces->N, facing.normal);
+    bsdf_block_sides(block, facing.sides);
+    if (guidance)
+        guidance_find(w, points->surfaces, facing.normal, block, live, guidance);
+    sample_lights(w, points, block, &facing, guidance, lit & live);
+    uint16_t has_direction = sample_bsdfs(w, points, block, guidance, live, &drawn, mixed);
+    surfaces_leave(points->surfaces, drawn.wi, exit.origin);
     if (w->reads.path_footprints)
         scatter_footprints(w, points, &drawn, has_direction);
-    for (uint32_t k = 0; k < points->count; ++k) {
+    WIDE_EACH(k, live)
+    {
         BsdfSample sample;
         bool is_drawn = has_direction >> k & 1;
-        if (!(live >> k & 1))
-            continue;
         if (is_drawn)
             sample = drawn_sample(&drawn, k);
         scatter(w, points->path[k], (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k},
-                is_drawn ? &sample : NULL, wide_get3(origin, k), first + k);
+                is_drawn ? &sample : NULL, &exit, first + k);
+        if (w->lessons && is_drawn)
+            lessons_add_vertex(w, points->path[k], (SurfaceLane){points->surfaces, k}, &sample,
+                               guidance);
     }
 }
 
@@ -787,7 +808,7 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
     uint32_t parts = w->reads.surface[material] | (has_first ? w->reads.first_surface : 0);
     for (uint32_t first = 0; first < n; first += SSL_BLOCK) {
         uint32_t count = n - first < SSL_BLOCK ? n - first : SSL_BLOCK;
-        for (uint32_t k = 0; k < count; ++k)
+        for (uint32_t k = 0; k < count && w->reads.far_vertices; ++k)
             prefetch_hits(w, begin + first + k, end);
         find_surfaces(w, paths + first, count, parts, &w->surfaces[first / SSL_BLOCK]);
     }

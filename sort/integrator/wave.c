@@ -1,4 +1,4 @@
-#include "sort/integrator/wave_state.h"
+#include "sort/integrator/guiding.h"
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -43,6 +43,9 @@ static uint32_t parts_of_first_surface(const Wave *w)
     return parts;
 }
 
+/* The vertices of so many triangles stay in the caches next to a core. */
+enum { VERTICES_NEAR_TRIANGLES = 8192 };
+
 /* Footprints go on from surface to surface: if any kernel reads them, all surfaces have them. */
 static bool note_reads(Wave *w, Arena *arena)
 {
@@ -54,8 +57,12 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->catchers = film_desc(s->film)->has_catchers;
     for (uint32_t i = 0; i < s->scene->instance_count; ++i)
         reads->holdouts = reads->holdouts || s->scene->instances[i].is_holdout;
-    for (uint32_t i = 0; i < s->scene->mesh_count; ++i)
+    uint64_t triangles = 0;
+    for (uint32_t i = 0; i < s->scene->mesh_count; ++i) {
         reads->curves = reads->curves || s->scene->meshes[i].curves;
+        triangles += s->scene->meshes[i].triangle_count;
+    }
+    reads->far_vertices = triangles > VERTICES_NEAR_TRIANGLES;
     reads->path_footprints =
         reads->shadow_footprints ||
         material_set_parts(s->materials, SSL_KERNEL_SHADE) & HIT_FOOTPRINT ||
@@ -93,6 +100,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->lights = ARENA_ARRAY(arena, ShadowLight, capacity);
     w->paths = ARENA_ARRAY(arena, Path, capacity);
     w->samples = ARENA_ARRAY(arena, FilmSample, sample_capacity);
+    w->pixels = ARENA_ARRAY(arena, SamplePixel, sample_capacity);
     w->surfaces = arena_alloc(arena, SHADE_CHUNK / SSL_BLOCK * sizeof *w->surfaces, 64);
     w->materials = ARENA_ARRAY(arena, uint32_t, capacity);
     w->meetings = ARENA_ARRAY(arena, uint8_t, capacity);
@@ -110,9 +118,16 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
         if (!w->path_kinds || !w->light_kinds)
             return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     }
-    if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
-        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_histories ||
-        !w->mesh_lights || !w->materials || !w->meetings || !note_reads(w, arena) ||
+    if (w->aovs & FILM_DENOISING)
+        w->guides = ARENA_ARRAY(arena, SampleGuide, sample_capacity);
+    if (shared->learner)
+        w->lessons = ARENA_ARRAY(arena, PathLesson, sample_capacity);
+    if ((w->aovs & FILM_DENOISING && !w->guides) || (shared->learner && !w->lessons))
+        return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    if (!w->lights || !w->paths || !w->samples || !w->pixels || !w->surfaces || !w->order ||
+        !w->members || !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths ||
+        !w->sky_histories || !w->mesh_lights || !w->materials || !w->meetings ||
+        !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;
@@ -140,15 +155,14 @@ static void stage_intersect(Wave *w)
     w->counters.rays += w->count;
 }
 
-/* Commits w->samples, which stage_camera numbered in this order. */
 static void stage_commit(Wave *w)
 {
-    const WaveJob *job = &w->job;
-    const FilmSample *sample = w->samples;
-    for (uint32_t y = job->y; y < job->y + job->height; ++y)
-        for (uint32_t x = job->x; x < job->x + job->width; ++x)
-            if (wave_samples_pixel(w->shared, x, y))
-                film_commit(w->shared->film, x, y, sample++);
+    if (w->guides)
+        guides_finish(w, w->sample_count);
+    if (w->lessons)
+        lessons_finish(w);
+    for (uint32_t k = 0; k < w->sample_count; ++k)
+        film_commit(w->shared->film, w->pixels[k].x, w->pixels[k].y, &w->samples[k]);
 }
 
 /* Runs a stage and counts its time. */
@@ -169,6 +183,11 @@ static void record_cost(Wave *w, uint64_t start_ns)
     w->samples[0].caught = (FilmCatch){0};
 }
 
+static bool is_stopped(const WaveShared *shared)
+{
+    return shared->stop && atomic_load_explicit(shared->stop, memory_order_relaxed);
+}
+
 void wave_run(Wave *w, const WaveJob *job)
 {
     uint64_t start_ns = clock_now_ns();
@@ -176,12 +195,14 @@ void wave_run(Wave *w, const WaveJob *job)
     w->job = *job;
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     while (w->count > 0) {
-        timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
+        if (is_stopped(w->shared))
+            return;
         timed(w, WAVE_STAGE_WALK, stage_walk);
         timed(w, WAVE_STAGE_ESCAPE, stage_escape);
         timed(w, WAVE_STAGE_SURFACE, stage_surface);
         timed(w, WAVE_STAGE_SHADOW, stage_shadow);
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
+        timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
     }
     if (w->shared->view == WAVE_VIEW_COST)
         record_cost(w, start_ns);
@@ -303,6 +324,8 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival h
     }
     add3(sample->rgb, rgb);
     add_to_group(w, path, rgb, how.group);
+    if (w->lessons)
+        lessons_add_light(w, path, rgb);
     if (w->path_kinds)
         kinds_add_light(w, path, rgb, how);
 }
@@ -312,10 +335,15 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
 {
     uint32_t hidden = wave_hidden_kinds(path->history.kind, visibility->invisible_to);
     wave_add_light(w, path, radiance, (LightArrival){true, light_group, path->depth, hidden});
-    if (path->flags & PATH_SEEN ||
-        !(w->aovs & (FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT))))
+    const FilmAovSet seen = FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) |
+                            FILM_AOV_BIT(FILM_AOV_DENOISING_LIGHT);
+    if (path->flags & PATH_SEEN || !(w->aovs & seen))
         return;
-    add3(w->samples[path->sample].aov + at, clamp_light(w->shared, radiance, path->depth));
+    float3 rgb = clamp_light(w->shared, radiance, path->depth);
+    float *aov = w->samples[path->sample].aov;
+    add3(aov + at, rgb);
+    if (!(path->flags & PATH_CAUGHT))
+        add3(aov + FILM_AT_DENOISING_LIGHT, rgb);
 }
 
 void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
@@ -385,14 +413,16 @@ static float heuristic(bool is_environment, float pdf, float pdf_other)
     return is_environment ? mis_balance(pdf, pdf_other) : mis_power(pdf, pdf_other);
 }
 
-float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf)
+float wave_light_mis_weight(const WaveShared *s, const LightRows *lights, uint32_t lane,
+                            float bsdf_pdf)
 {
-    ASSERT(light->pdf_solid_angle > 0.0f && bsdf_pdf >= 0.0f);
-    if (light->is_delta || light->visibility->is_shadowless || light->visibility->is_sampled_only ||
+    const SceneLightVisibility *visibility = lights->visibility[lane];
+    ASSERT(lights->pdf[lane] > 0.0f && bsdf_pdf >= 0.0f);
+    if (lights->is_delta[lane] || visibility->is_shadowless || visibility->is_sampled_only ||
         s->strategy == WAVE_STRATEGY_LIGHTS)
         return 1.0f;
     return s->strategy == WAVE_STRATEGY_MIS
-               ? heuristic(light->is_environment, light->pdf_solid_angle, bsdf_pdf)
+               ? heuristic(lights->is_environment[lane], lights->pdf[lane], bsdf_pdf)
                : 0.0f;
 }
 

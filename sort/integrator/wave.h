@@ -14,6 +14,7 @@
 #include "sort/accel/accel.h"
 #include "sort/film/film.h"
 #include "sort/film/pixel_filter.h"
+#include "sort/guide/guide_field.h"
 #include "sort/integrator/view.h"
 #include "sort/light/light.h"
 #include "sort/sampling/sampler.h"
@@ -60,6 +61,11 @@ typedef struct WaveShared {
     Film *film;
     /* Pixels for which film_is_done holds get no more samples. */
     bool skips_done;
+    /* Borrowed, NULL: none. When it is set, waves end without their samples: the film is of no use then. */
+    const _Atomic bool *stop;
+    /* The field that directions are drawn by, and the one that paths teach; NULL: none. They may be the same. */
+    const GuideField *guide;
+    GuideField *learner;
     /* FilmSample.ids by index of the instance and material; NULL: not recorded. */
     const uint32_t *instance_ids, *material_ids;
 } WaveShared;

@@ -113,6 +113,29 @@ typedef struct LightKinds {
     Spectrum fraction[BSDF_KINDS];
 } LightKinds;
 
+/* The surface that guides of denoisers show of a sample: the first one on its way from the camera that is no mirror. */
+typedef struct SampleGuide {
+    /* The product of the weights of mirrors and glass on the way, which is in metres. */
+    Spectrum tint;
+    float way_m;
+    bool is_met;
+} SampleGuide;
+
+/* The vertices of a path that teach a field of light; further ones do not. */
+enum { LESSON_VERTICES = 16 };
+typedef struct LessonVertex {
+    float3 position, normal, direction;
+    Spectrum beta;   /* throughput after the scatter */
+    Spectrum weight; /* of the scatter: f cos / pdf */
+    Spectrum light;  /* radiance found behind it */
+    /* As in GuideRecord. */
+    float pdf, bsdf_pdf, guide_pdf, share;
+} LessonVertex;
+typedef struct PathLesson {
+    uint32_t count, lit; /* light belongs to vertices [0, lit) */
+    LessonVertex vertex[LESSON_VERTICES];
+} PathLesson;
+
 /* Light from the environment's image or material. It is queued until the radiance is looked up. */
 typedef struct SkyLight {
     uint32_t path;
@@ -142,9 +165,16 @@ typedef struct WaveReads {
     bool path_footprints, shadow_footprints;
     /* Something moves, so that it matters when a ray is sent. */
     bool time;
+    /* The scene's vertices are so many that they have to be asked for before they are read. */
+    bool far_vertices;
     /* The film has shadow catchers; some instance is a hole in the picture; some mesh is one of curves. */
     bool catchers, holdouts, curves;
 } WaveReads;
+
+/* A pixel of the frame. */
+typedef struct SamplePixel {
+    uint32_t x, y;
+} SamplePixel;
 
 struct Wave {
     const WaveShared *shared;
@@ -170,9 +200,15 @@ struct Wave {
     /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `lights`, by path.
      * NULL: the film has no light passes. */
     LightKinds *path_kinds, *light_kinds;
+    /* By Path.sample; NULL: the film has no guides of denoisers. */
+    SampleGuide *guides;
+    /* By Path.sample; NULL: nothing is learned. */
+    PathLesson *lessons;
     Path *paths;
-    /* The samples of the job, in its order of pixels. */
+    /* The samples of the job, and their pixels. */
     FilmSample *samples;
+    SamplePixel *pixels;
+    uint32_t sample_count;
     /* Path indices: those that the stage works on, and the same grouped by material. */
     uint32_t *members, *order;
     /* By path: the material of the surface that its ray met in this pass; in the shadow stage of the alpha surface on
@@ -234,12 +270,6 @@ static inline bool wave_catches(const Wave *w, const Path *path, uint32_t instan
  * the catcher; otherwise it ends there, and the backdrop is added to its sample. */
 void wave_catch(Wave *w, uint32_t i, BsdfPoint bsdf, bool is_through);
 
-/* Returns whether the pixel gets a sample. The answer does not change during a job. */
-static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t y)
-{
-    return !s->skips_done || !film_is_done(s->film, x, y);
-}
-
 /* Copies path `from` with its ray to the place of path `to`. */
 void wave_copy_path(Wave *w, uint32_t to, uint32_t from);
 /* Sorts the path indices w->members[0, count) by w->materials, stably, into w->order. */
@@ -254,15 +284,23 @@ void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *
  * t_min metres are ignored. */
 void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min);
 
+/* --- guides of denoisers (guides.c); only while Wave.guides is not NULL -------------------------------- */
+
+/* Records a surface that is not transparent where path i goes along `sample`, NULL: nowhere, unless a surface was met. */
+void guides_record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
+                           const BsdfSample *sample);
+/* Sets the guides of samples that met no such surface. */
+void guides_finish(Wave *w, uint32_t sample_count);
+
 /* --- emissive meshes (mesh_lights.c) ------------------------------------------------------------ */
 
-/* Sets the end of the shadow ray to a point that light sampling drew on a curve for path i, which is at `from`; other lights
- * have theirs. */
-void wave_find_end(const Wave *w, uint32_t i, float3 from, LightSample *light);
-/* Returns `factor` times the radiance of a point that light sampling drew for path i on a mesh, if that is known without a
- * kernel; otherwise it queues the point, and the product is set later. depth: of the point. */
-Spectrum wave_send_to_mesh(Wave *w, uint32_t i, float3 from, uint32_t depth,
-                           const LightSample *light, Spectrum factor);
+/* Sets the end of the shadow ray to a point that light sampling drew on a curve for a lane of `lights` and path i, which is at
+ * `from`; other lights have theirs. */
+void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, uint32_t lane);
+/* Returns `factor` times the radiance of a point that light sampling drew for the surface's lane on a mesh, if that is known
+ * without a kernel; otherwise it queues the point, and the product is set later. */
+Spectrum wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+                           Spectrum factor);
 /* Adds `factor` times the emission of a surface that the ray of path i met and that light sampling finds with density
  * `pdf`. distance_m: from the last scatter. */
 void wave_meet_mesh(Wave *w, uint32_t i, SurfaceLane surface, Spectrum factor, float distance_m,
@@ -310,8 +348,8 @@ void wave_evaluate_sky(Wave *w);
 /* Records the albedo of a surface that the camera sees and, if the path scatters there, its fractions of light.
  * sample: NULL where the path ends or goes straight through. */
 void kinds_record_surface(Wave *w, const Path *path, BsdfPoint bsdf, const BsdfSample *sample);
-/* Records the fractions of the light that the path's shadow ray carries. */
-void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, const LightSample *light);
+/* Records the fractions of the light that the path's shadow ray carries, which lies in the lane of the BSDF. */
+void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, const LightRows *lights);
 /* Adds light to the passes by the recorded fractions. */
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 
@@ -351,7 +389,8 @@ Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *vis
  * The environment's table is made for the balance heuristic (environment_table.h); other lights have the power heuristic. */
 
 /* Returns the weight of a light sample whose direction BSDF sampling draws with density bsdf_pdf per solid angle. */
-float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf);
+float wave_light_mis_weight(const WaveShared *s, const LightRows *lights, uint32_t lane,
+                            float bsdf_pdf);
 /* Returns the weight of light that the path's ray met and that light sampling finds with density light_pdf per solid
  * angle. visibility: of the light; NULL when light sampling cannot find it. */
 float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,

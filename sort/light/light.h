@@ -23,6 +23,7 @@
 
 #include "sort/bsdf/spectrum.h"
 #include "sort/light/environment.h"
+#include "sort/wide/wide.h"
 
 typedef struct Lights Lights;
 
@@ -51,38 +52,62 @@ typedef enum LightValue {
     LIGHT_VALUE_MESH         /* the emission of (instance, triangle) at (b1, b2) toward -wi */
 } LightValue;
 
+/* Light for the points of a block, by lane. */
+typedef struct LightRows {
+    alignas(64) WideRow wi[3]; /* unit, from the point to the light */
+    WideRow distance_m;        /* INFINITY for distant lights and the environment */
+    WideRow pdf;               /* per solid angle, above 0 */
+    WideRow end[3], end_n[3],
+        end_error_m; /* a SurfacePoint, of lights at a finite distance, but not of curves */
+    WideRow radiance[SPECTRUM_CHANNELS]; /* LIGHT_VALUE_KNOWN */
+    WideRow b1, b2; /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
+    WideInts is_backfacing; /* LIGHT_VALUE_MESH: the back of the triangle is seen */
+    LightValue value[SSL_BLOCK];
+    bool is_delta[SSL_BLOCK]; /* rays cannot meet it: no MIS */
+    bool is_environment[SSL_BLOCK];
+    uint32_t instance[SSL_BLOCK],
+        triangle[SSL_BLOCK];           /* LIGHT_VALUE_MESH; or a segment of curves */
+    EnvironmentPlace place[SSL_BLOCK]; /* LIGHT_VALUE_ENVIRONMENT: of wi in the image */
+    uint32_t source[SSL_BLOCK];        /* for statistics */
+    uint32_t light_group[SSL_BLOCK];   /* of the scene; 0: none */
+    const SceneLightVisibility *visibility[SSL_BLOCK]; /* borrowed: scene */
+} LightRows;
+
+static inline Spectrum light_radiance(const LightRows *rows, uint32_t lane)
+{
+    Spectrum radiance;
+    SPECTRUM_EACH(c) radiance.c[c] = rows->radiance[c][lane];
+    return radiance;
+}
+
+/* The points of a block that light comes to, by lane. */
+typedef struct LightQueries {
+    const WideRow *position; /* [3] */
+    const WideRow *normal;   /* [3] of the surface there, or zero: a hint */
+    const uint32_t *sides;   /* SkySides from which light from the sky counts there: a hint */
+    const float *time;       /* of the shutter, in [0, 1] */
+    const WideRow *u;        /* [2] random, in [0, 1)^2 */
+} LightQueries;
+
+/* Picks a source for each point of `live` with u[0], and a point or direction on it with u[1] and what the choice leaves of
+ * u[0]. Returns the points whose samples contribute something; others are black, face away, or nothing shines, and still
+ * count as samples. A sample does not depend on the others. */
+uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries, uint16_t live,
+                              LightRows *out_rows);
+
+/* The fields of LightRows, for one point. */
 typedef struct LightSample {
-    float3 wi;             /* unit, from the reference point to the light */
-    float distance_m;      /* INFINITY for distant lights and the environment */
-    float pdf_solid_angle; /* > 0 */
-    SurfacePoint end;      /* the point of the light at a finite distance, but not of curves */
-    bool is_delta;         /* rays cannot meet it: no MIS */
-    bool is_environment;
+    float3 wi;
+    float distance_m, pdf_solid_angle;
+    SurfacePoint end;
+    bool is_delta, is_environment, is_backfacing;
     LightValue value;
-    Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
-    uint32_t instance, triangle; /* LIGHT_VALUE_MESH; or a segment of curves */
-    float b1, b2;       /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
-    bool is_backfacing; /* LIGHT_VALUE_MESH: the back of the triangle is seen */
-    EnvironmentPlace place;                 /* LIGHT_VALUE_ENVIRONMENT: of wi in the image */
-    uint32_t source;                        /* for statistics */
-    uint32_t light_group;                   /* of the scene; 0: none */
-    const SceneLightVisibility *visibility; /* borrowed: scene */
+    Spectrum radiance;
+    uint32_t instance, triangle;
+    float b1, b2;
+    uint32_t source;
 } LightSample;
 
-/* A point that light comes to. */
-typedef struct LightQuery {
-    float3 position;
-    float3 normal;  /* of the surface there, or zero: a hint */
-    uint32_t sides; /* SkySides from which light from the sky counts there: a hint */
-    float time;     /* of the shutter, in [0, 1] */
-    float2 u;       /* random, in [0, 1)^2 */
-} LightQuery;
-
-/* Picks a source for each point of `live` with u.x, and a point or direction on it with u.y and what the choice leaves of
- * u.x. Returns the points whose samples contribute something; others are black, face away, or nothing shines, and still
- * count as samples. queries, out_samples: by lane. A sample does not depend on the others. */
-uint16_t lights_sample_points(const Lights *lights, const LightQuery *queries, uint16_t live,
-                              LightSample *out_samples);
 /* Samples one light for one point. */
 bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample);
@@ -119,7 +144,12 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
-/* from: the query that lights_sample_points had at the ray's origin; its random numbers do not matter. out_hit->value: KNOWN,
+/* A point that light came to: what lights_sample_points was told of it. */
+typedef struct LightQuery {
+    float3 position, normal;
+    uint32_t sides;
+} LightQuery;
+/* from: the ray's origin. out_hit->value: KNOWN,
  * or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and place are zero, which saves looking
  * them up. False: not in this direction. */
 bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,

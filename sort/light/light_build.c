@@ -39,7 +39,9 @@ static void init_source_from_light(const SceneLight *light, Spectrum emission, u
     *out_source = (Source){.emission = emission,
                            .position = f3(m->m[0][3], m->m[1][3], m->m[2][3]),
                            .axis = f3(m->m[0][2], m->m[1][2], m->m[2][2]),
-                           .light = index};
+                           .light = index,
+                           .light_group = light->light_group,
+                           .visibility = &light->visibility};
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
         out_source->kind = SOURCE_POINT;
@@ -94,8 +96,12 @@ static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t s
     uint32_t count = 0, end = scene_primitive_count(mesh);
     for (uint32_t i = 0; i < end; ++i)
         count += scene_material_slot(mesh, i) == slot;
-    *out_source = (Source){
-        .kind = SOURCE_MESH, .instance = instance, .moves = scene_instance_moves(scene, instance)};
+    *out_source = (Source){.kind = SOURCE_MESH,
+                           .instance = instance,
+                           .mesh = mesh,
+                           .moves = scene_instance_moves(scene, instance),
+                           .light_group = scene->instances[instance].light_group,
+                           .visibility = &scene->instances[instance].light_visibility};
     if (count == 0)
         return STATUS_OK;
     out_source->triangles = MEM_ARRAY(uint32_t, count);
@@ -219,8 +225,10 @@ static void add_environment(Lights *lights)
                         e->strength);
     /* A material may show the camera what it does not show to light sampling. */
     if (spectrum_max_abs(spectrum_from_rgb(mean)) > 0.0f || e->kind == SCENE_ENVIRONMENT_MATERIAL)
-        lights->sources[lights->count++] =
-            (Source){.kind = SOURCE_ENVIRONMENT, .emission = spectrum_from_rgb(mean)};
+        lights->sources[lights->count++] = (Source){.kind = SOURCE_ENVIRONMENT,
+                                                    .emission = spectrum_from_rgb(mean),
+                                                    .light_group = e->light_group,
+                                                    .visibility = &e->visibility};
 }
 
 /* --- the tree of local sources --------------------------------------------------------------------- */

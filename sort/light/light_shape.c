@@ -286,14 +286,18 @@ static bool is_in_part(const LightShape *shape, const Part *part, double x, doub
  * which is as good for what looks like a point. */
 static const double solid_angle_min_sr = 1e-7;
 
-/* The part of it that is sampled, seen from `position`. */
-static SphericalRectangle seen_from(const LightShape *shape, const Part *part, Vec position)
+/* The part of it that is sampled, relative to the foot of the eye, as spherical_rectangle takes it. */
+typedef struct Window {
+    double x0, x1, y0, y1, depth;
+} Window;
+
+static Window window_of(const LightShape *shape, const Part *part, Vec position)
 {
     Vec to_centre = sub(vec_of_array(shape->centre), position);
     double x = dot(to_centre, vec_of_array(shape->axis[0]));
     double y = dot(to_centre, vec_of_array(shape->axis[1]));
     double depth = fabs(dot(to_centre, vec_of_array(shape->axis[2])));
-    return spherical_rectangle(x + part->x0, x + part->x1, y + part->y0, y + part->y1, depth);
+    return (Window){x + part->x0, x + part->x1, y + part->y0, y + part->y1, depth};
 }
 
 /* --- sampling ------------------------------------------------------------------------------- */
@@ -368,37 +372,12 @@ static bool sample_facing(const LightShape *shape, Vec p, float2 u, float3 *out_
     return *out_pdf_solid_angle > 0.0f && *out_distance_m > 0.0f;
 }
 
-bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
-                        float *out_distance_m, float *out_pdf_solid_angle)
+/* The direction and density of the point (x, y) of a flat light, in its axes; solid_angle: that of the part, or 0 where it is
+ * sampled by area. */
+static void aim_at(const LightShape *shape, const Part *part, Vec p, double x, double y,
+                   double solid_angle, float3 *out_wi, float *out_distance_m,
+                   float *out_pdf_solid_angle)
 {
-    Vec p = vec_of(position);
-    if (is_ball(shape))
-        return (light_shape_faces(shape) ? sample_facing : sample_sphere)(
-            shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
-
-    double height = bright_height(shape, p);
-    Part part;
-    if (!(height > 0.0) || !part_seen(shape, p, height, &part))
-        return false;
-    double x, y, solid_angle = 0.0; /* the point relative to the light's centre; 0: by area */
-    if (shape->kind == SCENE_LIGHT_DISK) {
-        float2 disk = warp_disk(u);
-        x = part.x0 + part.radius * (double)disk.x, y = part.y0 + part.radius * (double)disk.y;
-        if (!part.is_circle)
-            x = shape->half_size[0] * (double)disk.x, y = shape->half_size[1] * (double)disk.y;
-        else if (!is_on_shape(shape, x, y))
-            return false;
-    } else {
-        SphericalRectangle r = seen_from(shape, &part, p);
-        if (r.solid_angle > solid_angle_min_sr) {
-            solid_angle = r.solid_angle;
-            spherical_rectangle_point(&r, u, &x, &y);
-            x += part.x0 - r.x0, y += part.y0 - r.y0;
-        } else {
-            x = part.x0 + (part.x1 - part.x0) * (double)u.x;
-            y = part.y0 + (part.y1 - part.y0) * (double)u.y;
-        }
-    }
     Vec to_point = sub(vec_of_array(shape->centre), p);
     to_point = madd(to_point, x, vec_of_array(shape->axis[0]));
     to_point = madd(to_point, y, vec_of_array(shape->axis[1]));
@@ -406,8 +385,79 @@ bool light_shape_sample(const LightShape *shape, float3 position, float2 u, floa
     *out_wi = to_float3(madd((Vec){0, 0, 0}, 1.0 / distance, to_point));
     *out_distance_m = (float)distance;
     *out_pdf_solid_angle =
-        (float)(solid_angle > 0.0 ? 1.0 / solid_angle : area_pdf(&part, distance, height));
+        (float)(solid_angle > 0.0 ? 1.0 / solid_angle
+                                  : area_pdf(part, distance, bright_height(shape, p)));
+}
+
+static bool sample_disk(const LightShape *shape, Vec p, float2 u, float3 *out_wi,
+                        float *out_distance_m, float *out_pdf_solid_angle)
+{
+    double height = bright_height(shape, p);
+    Part part;
+    if (!(height > 0.0) || !part_seen(shape, p, height, &part))
+        return false;
+    float2 disk = warp_disk(u);
+    double x = part.x0 + part.radius * (double)disk.x, y = part.y0 + part.radius * (double)disk.y;
+    if (!part.is_circle)
+        x = shape->half_size[0] * (double)disk.x, y = shape->half_size[1] * (double)disk.y;
+    else if (!is_on_shape(shape, x, y))
+        return false;
+    aim_at(shape, &part, p, x, y, 0.0, out_wi, out_distance_m, out_pdf_solid_angle);
     return true;
+}
+
+void light_shape_sample_rectangles(ShapeSample *samples, uint32_t count)
+{
+    SphericalRectangles rows;
+    Part parts[SSL_BLOCK];
+    uint32_t seen[SSL_BLOCK], n = 0;
+    ASSERT(count <= SSL_BLOCK);
+    for (uint32_t i = 0; i < count; ++i) {
+        ShapeSample *s = &samples[i];
+        Vec p = vec_of(s->position);
+        double height = bright_height(s->shape, p);
+        s->is_seen = height > 0.0 && part_seen(s->shape, p, height, &parts[n]);
+        if (!s->is_seen)
+            continue;
+        Window window = window_of(s->shape, &parts[n], p);
+        rows.x0[n] = window.x0, rows.x1[n] = window.x1;
+        rows.y0[n] = window.y0, rows.y1[n] = window.y1;
+        rows.depth[n] = window.depth;
+        rows.u[n] = (double)s->u.x, rows.v[n] = (double)s->u.y;
+        seen[n++] = i;
+    }
+    spherical_rectangles_run(&rows, n);
+    for (uint32_t k = 0; k < n; ++k) {
+        ShapeSample *s = &samples[seen[k]];
+        const Part *part = &parts[k];
+        bool is_wide = rows.solid_angle[k] > solid_angle_min_sr;
+        double x = part->x0 + (part->x1 - part->x0) * rows.u[k];
+        double y = part->y0 + (part->y1 - part->y0) * rows.v[k];
+        if (is_wide) {
+            x = rows.x[k] + (part->x0 - rows.x0[k]);
+            y = rows.y[k] + (part->y0 - rows.y0[k]);
+        }
+        aim_at(s->shape, part, vec_of(s->position), x, y, is_wide ? rows.solid_angle[k] : 0.0,
+               &s->wi, &s->distance_m, &s->pdf_solid_angle);
+    }
+}
+
+bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
+                        float *out_distance_m, float *out_pdf_solid_angle)
+{
+    Vec p = vec_of(position);
+    if (light_shape_faces(shape))
+        return sample_facing(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
+    if (shape->kind == SCENE_LIGHT_SPHERE)
+        return sample_sphere(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
+    if (shape->kind == SCENE_LIGHT_DISK)
+        return sample_disk(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
+    ShapeSample sample = {.shape = shape, .position = position, .u = u};
+    light_shape_sample_rectangles(&sample, 1);
+    *out_wi = sample.wi;
+    *out_distance_m = sample.distance_m;
+    *out_pdf_solid_angle = sample.pdf_solid_angle;
+    return sample.is_seen;
 }
 
 SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 direction,
@@ -450,7 +500,8 @@ float light_shape_pdf(const LightShape *shape, float3 position, float3 direction
             return 0.0f;
     }
     if (shape->kind == SCENE_LIGHT_RECTANGLE) {
-        SphericalRectangle r = seen_from(shape, &part, p);
+        Window at = window_of(shape, &part, p);
+        SphericalRectangle r = spherical_rectangle(at.x0, at.x1, at.y0, at.y1, at.depth);
         if (r.solid_angle > solid_angle_min_sr)
             return (float)(1.0 / r.solid_angle);
     }

@@ -1,4 +1,4 @@
-/* The parts of Lights; for light_build.c, which makes them, and light.c, which samples them. */
+/* The parts of Lights; for light_build.c, which makes them, light_sample.c, which samples them, and light.c. */
 #ifndef SORT_LIGHT_LIGHT_STATE_H
 #define SORT_LIGHT_LIGHT_STATE_H
 
@@ -27,11 +27,14 @@ typedef struct Source {
     float cos_inner, cos_outer;
     uint32_t light;          /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
     uint32_t instance;       /* MESH */
+    const SceneMesh *mesh;   /* MESH: the instance's, borrowed */
     uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
     bool moves;              /* MESH */
     uint32_t triangle_count; /* MESH: leaves, one a triangle or a segment of a curve */
     uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising; or segments */
     float *areas;            /* MESH: owned, of the triangles, square metres */
+    uint32_t light_group;    /* of the scene; 0: none */
+    const SceneLightVisibility *visibility; /* borrowed: scene */
 } Source;
 
 enum { NO_SOURCE = 0xffffffffu };
@@ -52,5 +55,16 @@ struct Lights {
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;
 };
+
+/* Returns whether there are both local and infinite sources, so that one has to choose between them. */
+bool lights_have_both(const Lights *lights);
+/* Returns the probability of choosing among the local sources at a point, when there are both kinds, by the irradiance that
+ * the local ones promise there and that of the infinite ones, which counts double, as it varies more with the direction.
+ * Either may lie in shadow, so both keep a fifth, but for local ones that cannot reach the point. */
+float lights_share_of_local(const Lights *lights, float local_irradiance);
+/* Returns the share of the intensity that a spot sends out at an angle from its axis. */
+float source_spot_falloff(const Source *s, float cos_angle);
+/* Returns the share of its radiance that a shape sends out in the direction -wi. */
+float source_shape_share(const Source *s, const LightShape *shape, float3 wi);
 
 #endif

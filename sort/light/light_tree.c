@@ -9,7 +9,7 @@
 enum {
     BUCKETS = 12,
     BALANCED_DEPTH = 32, /* from here on the leaves are halved, so that no path is longer than 64 */
-    NODES_TO_LEAF_MAX = 1 + 2 * 64,
+    NODES_TO_LEAF_MAX = 2 * 64,
     LEAF_BIT = 1u << 31
 };
 
@@ -330,10 +330,10 @@ static bool is_one_node(const uint32_t nodes[SSL_BLOCK], uint16_t live)
     return other == 0;
 }
 
-static void set_point(float3 position, float3 normal, uint32_t lane, LightTreeRows *rows)
+static void set_points(const WideRow positions[3], const WideRow normals[3], LightTreeRows *rows)
 {
-    wide_set3(rows->position, lane, position);
-    wide_set3(rows->N, lane, normal);
+    memcpy(rows->position, positions, sizeof rows->position);
+    memcpy(rows->N, normals, sizeof rows->N);
 }
 
 /* Sets the importance of a node for the point of each lane. */
@@ -418,40 +418,35 @@ static uint16_t descend_all(const LightTree *tree, uint16_t open, LightTreeRows 
     return found;
 }
 
-uint16_t light_tree_sample_points(const LightTree *tree, const float3 *positions,
-                                  const float3 *normals, uint16_t live, LightPick *picks)
+uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions[3],
+                                  const WideRow normals[3], uint16_t live, LightPick *picks)
 {
-    alignas(64) WideRow root;
     LightTreeRows rows;
-    uint16_t lit = 0;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         if (live >> k & 1) {
             ASSERT(picks[k].u >= 0.0 && picks[k].u < 1.0);
-            set_point(positions[k], normals[k], k, &rows);
             picks[k].leaf = 0, picks[k].probability = 1.0f;
         }
     if (tree->leaf_count == 1)
         return live;
-    weigh(tree, (const uint32_t[SSL_BLOCK]){0}, live, &rows, root);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1 && root[k] > 0.0f)
-            lit = (uint16_t)(lit | 1u << k);
-    return descend_all(tree, lit, &rows, picks);
+    set_points(positions, normals, &rows);
+    return descend_all(tree, live, &rows, picks);
 }
 
 bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
                        LightPick *out_pick)
 {
+    WideRow positions[3] = {{position.x}, {position.y}, {position.z}};
+    WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}};
     out_pick->u = u;
-    return light_tree_sample_points(tree, &position, &normal, 1, out_pick) != 0;
+    return light_tree_sample_points(tree, positions, normals, 1, out_pick) != 0;
 }
 
-/* The nodes on the way to a leaf whose importances decide about it: the root, and both children of each inner one. */
+/* The nodes on the way to a leaf whose importances decide about it: both children of each inner one. */
 static uint32_t nodes_to_leaf(const LightTree *tree, uint32_t leaf, uint32_t out_nodes[])
 {
     uint64_t trail = tree->trails[leaf];
     uint32_t count = 0, index = 0;
-    out_nodes[count++] = 0;
     for (; !is_leaf(&tree->nodes[index]); trail >>= 1) {
         ASSERT(count + 2 <= NODES_TO_LEAF_MAX);
         out_nodes[count++] = index + 1;
@@ -471,18 +466,14 @@ float light_tree_probability(const LightTree *tree, float3 position, float3 norm
         return 1.0f;
     uint32_t count = nodes_to_leaf(tree, leaf, nodes);
     for (uint32_t k = 0; k < SSL_BLOCK && k < count; ++k)
-        set_point(position, normal, k, &rows);
-    uint32_t done = 0;
-    do {
-        uint32_t n = count - done < SSL_BLOCK ? count - done : SSL_BLOCK;
+        wide_set3(rows.position, k, position), wide_set3(rows.N, k, normal);
+    for (uint32_t done = 0, n; done < count; done += n) {
+        n = count - done < SSL_BLOCK ? count - done : SSL_BLOCK;
         weigh(tree, nodes + done, (uint16_t)((1u << n) - 1u), &rows, weights + done);
-        done += n;
-    } while (done < count);
-    if (weights[0] <= 0.0f)
-        return 0.0f;
+    }
     float probability = 1.0f;
     uint64_t trail = tree->trails[leaf];
-    for (uint32_t at = 1; at < count; at += 2, trail >>= 1) {
+    for (uint32_t at = 0; at < count; at += 2, trail >>= 1) {
         float p = first_probability(weights[at], weights[at + 1]);
         if (p < 0.0f)
             return 0.0f;
@@ -494,23 +485,20 @@ float light_tree_probability(const LightTree *tree, float3 position, float3 norm
 /* The bound is that of a lamp that shines to one side by Lambert's law, whose power is pi area radiance. */
 #define IRRADIANCE_OF_IMPORTANCE (1.0f / 3.14159265f)
 
-void light_tree_irradiance_points(const LightTree *tree, const float3 *positions,
-                                  const float3 *normals, uint16_t live, float *out_irradiance)
+void light_tree_irradiance_points(const LightTree *tree, const WideRow positions[3],
+                                  const WideRow normals[3], uint16_t live, WideRow out_irradiance)
 {
-    alignas(64) WideRow root;
     LightTreeRows rows;
+    set_points(positions, normals, &rows);
+    weigh(tree, (const uint32_t[SSL_BLOCK]){0}, live, &rows, out_irradiance);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1)
-            set_point(positions[k], normals[k], k, &rows);
-    weigh(tree, (const uint32_t[SSL_BLOCK]){0}, live, &rows, root);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1)
-            out_irradiance[k] = root[k] * IRRADIANCE_OF_IMPORTANCE;
+        out_irradiance[k] *= IRRADIANCE_OF_IMPORTANCE;
 }
 
 float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal)
 {
-    float irradiance;
-    light_tree_irradiance_points(tree, &position, &normal, 1, &irradiance);
-    return irradiance;
+    WideRow positions[3] = {{position.x}, {position.y}, {position.z}};
+    WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}}, irradiance;
+    light_tree_irradiance_points(tree, positions, normals, 1, irradiance);
+    return irradiance[0];
 }

@@ -36,10 +36,10 @@ typedef struct LightPick {
     float probability; /* out: of this leaf, above 0 */
 } LightPick;
 
-/* Picks a leaf for each point of `live`. positions, normals, picks: by lane; a normal is that of the surface there, to either
- * side, or zero. Returns the points for which something was found that lights them. A pick does not depend on the others. */
-uint16_t light_tree_sample_points(const LightTree *tree, const float3 *positions,
-                                  const float3 *normals, uint16_t live, LightPick *picks);
+/* Picks a leaf for each point of `live`. normals: of the surface there, to either side, or zero; picks: by lane. Returns the
+ * points for which something was found that lights them. A pick does not depend on the others. */
+uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions[3],
+                                  const WideRow normals[3], uint16_t live, LightPick *picks);
 /* Picks a leaf for one point. */
 bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
                        LightPick *out_pick);
@@ -47,8 +47,8 @@ bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, do
 float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf);
 
 /* Estimates the irradiance by all leaves at each point of `live`, without shadows, as luminance; 0: none lights the point. */
-void light_tree_irradiance_points(const LightTree *tree, const float3 *positions,
-                                  const float3 *normals, uint16_t live, float *out_irradiance);
+void light_tree_irradiance_points(const LightTree *tree, const WideRow positions[3],
+                                  const WideRow normals[3], uint16_t live, WideRow out_irradiance);
 /* Estimates it at one point. */
 float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal);
 

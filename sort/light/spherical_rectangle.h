@@ -1,20 +1,86 @@
 /* A rectangle as the eye sees it: its solid angle, and points on it evenly over that [Urena2013]. In double precision,
- * and with mathematics of its own, so that its bits are the same on every machine. Pure. */
+ * and with mathematics of its own, so that its bits are the same on every machine. Pure.
+ *
+ * Two faces of the pyramid over the rectangle that meet in the edge to the corner (x, y) make an angle that differs from
+ * a right one by A(x, y) = atan(x y / (depth r)), r the corner's distance [Urena2013 section 3]. So the solid angle is
+ * A(x1, y1) - A(x1, y0) - A(x0, y1) + A(x0, y0), without the 2 pi that would cost it its digits; and as angles of complex
+ * numbers, which are multiplied, the four cost one arc tangent. */
 #ifndef SORT_LIGHT_SPHERICAL_RECTANGLE_H
 #define SORT_LIGHT_SPHERICAL_RECTANGLE_H
 
 #include "base/vec.h"
+#include "sort/sampling/turn.h"
+#include "sort/wide/wide.h"
 
 /* [x0, x1] x [y0, y1] in its own plane, relative to the foot of the eye, which is `depth` before it. */
 typedef struct SphericalRectangle {
     double x0, x1, y0, y1, depth;
-    double west_re, west_im; /* a complex number whose angle is A(x0, y1) - A(x0, y0) */
+    Complex west; /* its angle is A(x0, y1) - A(x0, y0) */
     double solid_angle;
 } SphericalRectangle;
 
+static inline Complex spherical_corner(double x, double y, double depth)
+{
+    return (Complex){depth * sqrt(x * x + y * y + depth * depth), x * y};
+}
+
+/* Returns a times the conjugate of b, whose angle is the difference of theirs. */
+static inline Complex turn_back(Complex a, Complex b)
+{
+    return (Complex){a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im};
+}
+
 /* depth >= 0. The solid angle is right to 1e-9 of itself as long as it is above 1e-7; 0 when it is lost in rounding. */
-SphericalRectangle spherical_rectangle(double x0, double x1, double y0, double y1, double depth);
-/* The point for u in [0, 1)^2. solid_angle: above 1e-7. */
-void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x, double *out_y);
+static inline SphericalRectangle spherical_rectangle(double x0, double x1, double y0, double y1,
+                                                     double depth)
+{
+    SphericalRectangle r = {.x0 = x0, .x1 = x1, .y0 = y0, .y1 = y1, .depth = depth};
+    Complex east = turn_back(spherical_corner(x1, y1, depth), spherical_corner(x1, y0, depth));
+    r.west = turn_back(spherical_corner(x0, y1, depth), spherical_corner(x0, y0, depth));
+    double angle = turn_angle(turn_back(east, r.west));
+    /* More than pi only around the foot of the point, where all four terms are positive; elsewhere a negative one
+     * is the rounding of nothing. */
+    bool is_around = (x0 < 0.0) & (x1 > 0.0) & (y0 < 0.0) & (y1 > 0.0);
+    double negative = is_around ? angle + 2.0 * TURN_PI : 0.0;
+    r.solid_angle = angle < 0.0 ? negative : angle;
+    return r;
+}
+
+/* Sets the point for (u, v) in [0, 1)^2. solid_angle: above 1e-7 [Urena2013 section 4]; phi_u there is pi + phi here, and c_u is
+ * eliminated. */
+static inline void spherical_rectangle_point(const SphericalRectangle *r, double u, double v,
+                                             double *out_x, double *out_y)
+{
+    double z2 = r->depth * r->depth;
+    double south2 = z2 + r->y0 * r->y0, north2 = z2 + r->y1 * r->y1;
+    double length = sqrt(r->west.re * r->west.re + r->west.im * r->west.im);
+    Complex turn = turn_unit(u * r->solid_angle);
+    double re = turn.re * r->west.re - turn.im * r->west.im;
+    double sine = (turn.re * r->west.im + turn.im * r->west.re) / length;
+    double across = r->y1 / sqrt(north2) - re / length * (r->y0 / sqrt(south2));
+    double reach2 = across * across - sine * sine * (z2 / south2);
+    double x = copysign(r->depth, across) * sine / sqrt(reach2 > 1e-300 ? reach2 : 1e-300);
+    x = x > r->x1 ? r->x1 : x;
+    x = x < r->x0 ? r->x0 : x;
+    double d2 = x * x + z2;
+    double h0 = r->y0 / sqrt(d2 + r->y0 * r->y0), h1 = r->y1 / sqrt(d2 + r->y1 * r->y1);
+    double h = h0 + v * (h1 - h0), rest = 1.0 - h * h;
+    double y = rest > 0.0 ? h * sqrt(d2 / (rest > 0.0 ? rest : 1.0)) : r->y1;
+    y = y > r->y1 ? r->y1 : y;
+    *out_x = x;
+    *out_y = y < r->y0 ? r->y0 : y;
+}
+
+/* Rectangles of many points, and a point on each: the fields are those of the functions above. */
+typedef struct SphericalRectangles {
+    alignas(64) double x0[SSL_BLOCK];
+    double x1[SSL_BLOCK], y0[SSL_BLOCK], y1[SSL_BLOCK], depth[SSL_BLOCK];
+    double u[SSL_BLOCK], v[SSL_BLOCK];
+    double solid_angle[SSL_BLOCK];
+    double x[SSL_BLOCK], y[SSL_BLOCK]; /* where the solid angle is above 1e-7 */
+} SphericalRectangles;
+
+/* Computes the solid angle and the point of rectangles [0, count), with the bits of the functions above. */
+void spherical_rectangles_run(SphericalRectangles *rows, uint32_t count);
 
 #endif

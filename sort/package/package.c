@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct Package {
@@ -289,6 +290,22 @@ Status package_file_open(Package *package, const char *file, uint64_t used_bytes
     }
     *out_file = f;
     return STATUS_OK;
+}
+
+bool package_file_identify(const PackageFile *f, HashState *h)
+{
+    const time_t settled_s = 2;
+    struct stat info;
+    struct timespec now;
+    if (f->descriptor < 0 || fstat(f->descriptor, &info) != 0 ||
+        clock_gettime(CLOCK_REALTIME, &now) != 0 || info.st_mtim.tv_sec > now.tv_sec - settled_s)
+        return false;
+    hash128_update_u64(h, (uint64_t)info.st_dev);
+    hash128_update_u64(h, (uint64_t)info.st_ino);
+    hash128_update_u64(h, (uint64_t)info.st_size);
+    hash128_update_u64(h, (uint64_t)info.st_mtim.tv_sec);
+    hash128_update_u64(h, (uint64_t)info.st_mtim.tv_nsec);
+    return true;
 }
 
 void package_file_close(PackageFile *file)

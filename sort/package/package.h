@@ -7,6 +7,7 @@
 #define SORT_PACKAGE_PACKAGE_H
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/path.h"
 
 enum {
@@ -65,6 +66,10 @@ Status package_file_open(Package *package, const char *file, uint64_t used_bytes
 /* STATUS_FORMAT when the file ends before offset + size. */
 Status package_file_read(PackageFile *file, uint64_t offset_bytes, size_t size_bytes,
                          void *out_data, Error *err) SORT_MUST_CHECK;
+/* Adds what identifies the content without reading it: file, size and time of the last change. Returns false, and adds nothing, when
+ * that says nothing: of a zip, and of a file that was changed within the last seconds and may be again in the same tick of
+ * the clock. */
+bool package_file_identify(const PackageFile *file, HashState *h);
 void package_file_close(PackageFile *file); /* NULL is fine */
 
 /* The file on disk: of a folder, the file itself; out of a zip, extracted to `folder` under its own

@@ -51,6 +51,7 @@ typedef struct FirstFailure {
 
 typedef struct Loader {
     Package *package;
+    ArrayStore *store; /* NULL: none */
     ArrayRequest *requests;
     uint32_t *order;     /* requests by file, offset ... */
     uint32_t *job_first; /* [job_count + 1] index into order */
@@ -217,6 +218,45 @@ static Status read_array(PackageFile *file, ArrayRequest *r, Error *err)
     return r->type == ARRAY_FLOAT32 ? check_finite(r, err) : STATUS_OK;
 }
 
+/* What an array is in a file of this identity; false: the file says nothing. */
+static bool name_array(const PackageFile *file, const ArrayRequest *r, Hash128 *out_name)
+{
+    HashState h;
+    hash128_begin(&h);
+    if (!package_file_identify(file, &h))
+        return false;
+    hash128_update_u64(&h, r->offset_bytes);
+    hash128_update_u64(&h, r->stored_bytes);
+    hash128_update_u64(&h, r->count);
+    hash128_update_u64(&h, (uint64_t)r->type << 8 | (uint64_t)r->components << 1 | r->is_zlib);
+    *out_name = hash128_end(&h);
+    return true;
+}
+
+/* Reads an array into the store, unless it has it; without a store as read_array. A read that failed leaves no data. */
+static Status read_stored(ArrayStore *store, PackageFile *file, ArrayRequest *r, Error *err)
+{
+    Hash128 name;
+    if (!store)
+        return read_array(file, r, err);
+    bool has_name = name_array(file, r, &name);
+    r->data = has_name ? array_store_find(store, name) : NULL;
+    if (r->data)
+        return STATUS_OK;
+    Status status = read_array(file, r, err);
+    void *stored = status == STATUS_OK ? array_store_take(store, r->data, array_bytes(r)) : NULL;
+    if (!stored) {
+        mem_free(r->data);
+        r->data = NULL;
+        return status != STATUS_OK ? status
+                                   : error_set(err, STATUS_NO_MEMORY, "no memory to keep it");
+    }
+    r->data = stored;
+    if (has_name)
+        array_store_name(store, stored, name);
+    return STATUS_OK;
+}
+
 static void run_job(void *data, uint32_t job)
 {
     Loader *l = data;
@@ -242,7 +282,7 @@ static void run_job(void *data, uint32_t job)
             l->requests[l->order[i]].data = l->requests[l->order[i - 1]].data;
             continue;
         }
-        status = read_array(file, &l->requests[l->order[i]], &error);
+        status = read_stored(l->store, file, &l->requests[l->order[i]], &error);
         if (status != STATUS_OK)
             report(l, l->order[i], status, &error);
     }
@@ -319,7 +359,11 @@ static void free_data(Loader *l, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {
         ArrayRequest *r = &l->requests[l->order[i]];
-        if (!same_as_before(l, i))
+        if (same_as_before(l, i))
+            continue;
+        if (l->store)
+            array_store_release(l->store, r->data);
+        else
             mem_free(r->data);
     }
     for (uint32_t i = 0; i < count; ++i)
@@ -342,15 +386,14 @@ static Status collect_blocks(Loader *l, uint32_t count, ArrayBlocks *out_blocks,
 }
 
 Status package_arrays_read(Package *package, ArrayRequest *requests, uint32_t count,
-                           uint64_t max_bytes, uint32_t thread_count, ArrayBlocks *out_blocks,
-                           Error *err)
+                           const ArrayReading *how, ArrayBlocks *out_blocks, Error *err)
 {
     *out_blocks = (ArrayBlocks){0};
     if (count == 0)
         return STATUS_OK;
     FirstFailure failure = {0};
     mutex_init(&failure.mutex);
-    Loader l = {.package = package, .requests = requests, .failure = &failure};
+    Loader l = {.package = package, .store = how->store, .requests = requests, .failure = &failure};
     l.order = MEM_ARRAY(uint32_t, count);
     l.job_first = MEM_ARRAY(uint32_t, (size_t)count + 1);
     Status status = STATUS_OK;
@@ -359,7 +402,7 @@ Status package_arrays_read(Package *package, ArrayRequest *requests, uint32_t co
     if (status == STATUS_OK)
         status = sort_requests(requests, count, l.order, err);
     if (status == STATUS_OK)
-        status = check_requests(&l, count, max_bytes, err);
+        status = check_requests(&l, count, how->max_bytes, err);
     if (status == STATUS_OK) {
         uint32_t job_count = 0;
         for (uint32_t i = 0; i < count; ++i) {
@@ -367,7 +410,7 @@ Status package_arrays_read(Package *package, ArrayRequest *requests, uint32_t co
                 l.job_first[job_count++] = i;
         }
         l.job_first[job_count] = count;
-        parallel_for(thread_count, job_count, run_job, &l);
+        parallel_for(how->thread_count, job_count, run_job, &l);
         status = failure.has_failed ? failure.status : collect_blocks(&l, count, out_blocks, err);
         if (status != STATUS_OK)
             free_data(&l, count);

@@ -6,6 +6,7 @@
 #define SORT_PACKAGE_PACKAGE_ARRAY_H
 
 #include "sort/package/package.h"
+#include "sort/scene/array_store.h"
 
 typedef enum ArrayType { ARRAY_FLOAT32, ARRAY_UINT32, ARRAY_UINT16, ARRAY_TYPE_COUNT } ArrayType;
 
@@ -35,17 +36,23 @@ size_t package_array_type_bytes(ArrayType type);
 /* "meshes[3].uv[0]" */
 const char *package_array_field(const ArrayRequest *request, char out[PACKAGE_ARRAY_FIELD_BYTES]);
 
+/* How arrays are read. */
+typedef struct ArrayReading {
+    uint64_t max_bytes;    /* what all of them together may take; 0: the machine's memory */
+    uint32_t thread_count; /* 0: one a CPU */
+    ArrayStore *store;     /* borrowed: holds the arrays; NULL: none */
+} ArrayReading;
+
 typedef struct ArrayBlocks {
-    void **blocks; /* owned, and each of them (mem_free) */
+    void **blocks; /* owned, and each of them: mem_free, or held once in the store */
     uint32_t count;
     uint64_t size_bytes;
 } ArrayBlocks;
 
-/* Reads all. max_bytes: what all of them together may take, 0: the machine's memory. Floats are
- * checked to be finite. On failure, *err names file and field of the first request (in the order
+/* Reads all. Floats are checked to be finite. On failure, *err names file and field of the first request (in the order
  * given) that cannot be had, whatever the number of threads; nothing is kept. */
 Status package_arrays_read(Package *package, ArrayRequest *requests, uint32_t count,
-                           uint64_t max_bytes, uint32_t thread_count, ArrayBlocks *out_blocks,
+                           const ArrayReading *how, ArrayBlocks *out_blocks,
                            Error *err) SORT_MUST_CHECK;
 
 #endif

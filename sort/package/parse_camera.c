@@ -145,6 +145,22 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, E
     return json_finish(c, err);
 }
 
+Status scene_parse_camera(Arena *arena, JsonCursor *c, SceneCamera *out_camera, Error *err)
+{
+    SceneParser parser = {.arena = arena};
+    *out_camera = (SceneCamera){0};
+    if (setjmp(parser.no_memory)) {
+        arena_on_no_memory(arena, NULL);
+        name_index_free(&parser.camera_names);
+        return error_set(err, STATUS_NO_MEMORY, "no memory for a camera");
+    }
+    arena_on_no_memory(arena, &parser.no_memory);
+    Status status = parse_camera(&parser, c, out_camera, err);
+    arena_on_no_memory(arena, NULL);
+    name_index_free(&parser.camera_names);
+    return status;
+}
+
 Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err)
 {
     JsonCursor array;

@@ -294,10 +294,13 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     Scene *scene = p->scene;
     TRY(describe(p, name, err));
     ArrayBlocks blocks;
+    const ArrayReading how = {.max_bytes = array_bytes_max(p),
+                              .thread_count = p->options->thread_count,
+                              .store = p->options->arrays};
     TRY(refuse(name,
-               package_arrays_read(p->package, p->arrays.data, p->arrays.count, array_bytes_max(p),
-                                   p->options->thread_count, &blocks, err),
+               package_arrays_read(p->package, p->arrays.data, p->arrays.count, &how, &blocks, err),
                err));
+    storage->arrays = p->options->arrays;
     storage->blocks = blocks.blocks;
     storage->block_count = blocks.count;
     scene->array_bytes = blocks.size_bytes;

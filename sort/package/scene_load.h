@@ -2,7 +2,10 @@
 #ifndef SORT_PACKAGE_SCENE_LOAD_H
 #define SORT_PACKAGE_SCENE_LOAD_H
 
+#include "base/arena.h"
 #include "base/file_claims.h"
+#include "base/json.h"
+#include "sort/scene/array_store.h"
 #include "sort/scene/scene.h"
 
 typedef struct SceneLoadOptions {
@@ -19,6 +22,7 @@ typedef struct SceneLoadOptions {
     /* Borrowed; NULL: none. Gets all files that the scene is read from as inputs: STATUS_INVALID when one of them is
      * an output there, before the large ones are read. */
     FileClaims *claims;
+    ArrayStore *arrays; /* borrowed, also by the scene: holds its arrays; NULL: none */
     /* Things worth saying that are no errors. Called from the loading thread; NULL: dropped. */
     void (*warn)(void *data, const char *text);
     void *warn_data;
@@ -33,5 +37,10 @@ Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out
 /* Gives options->claims the files that scene_load would, and reads no more than the description. STATUS_INVALID: one of them
  * is an output there; other errors are those that loading meets. */
 Status scene_claim(const char *path, const SceneLoadOptions *options, Error *err) SORT_MUST_CHECK;
+
+/* Parses an entry of the section `cameras` under the cursor, whose document messages name. What it points at lies in `arena`. Errors:
+ * STATUS_FORMAT, STATUS_NO_MEMORY. */
+Status scene_parse_camera(Arena *arena, JsonCursor *c, SceneCamera *out_camera,
+                          Error *err) SORT_MUST_CHECK;
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "sort/light/scene_bounds.h"
 #include "sort/package/scene_load.h"
+#include "sort/render/render_stored.h"
 #include "sort/render/scene_closures.h"
 #include "sort/scene/scene_hash.h"
 #include "sort/shade/ssl_tables.h"
@@ -42,10 +43,14 @@ static Status load_scene(Render *r, Error *err)
                              .texture_path_count = r->options.texture_path_count,
                              .missing = r->options.missing,
                              .claims = r->options.claims,
+                             .arrays =
+                                 r->options.store ? render_store_arrays(r->options.store) : NULL,
                              .warn = scene_warning,
                              .warn_data = log.data};
     render_announce(r, "loading the scene");
     TRY(scene_load(r->options.scene_path, &load, &r->scene, err));
+    float3 centre;
+    scene_bounding_sphere(r->scene, &centre, &r->reach_m);
     r->stats.load_s = clock_seconds_since(start);
     return STATUS_OK;
 }
@@ -73,10 +78,7 @@ static Status init_schedule(Render *r, uint32_t width, uint32_t height, uint32_t
 
 static float ao_distance(const Render *r)
 {
-    float3 centre;
-    float radius_m;
-    scene_bounding_sphere(r->scene, &centre, &radius_m);
-    return r->options.ao_distance_m > 0.0f ? r->options.ao_distance_m : 0.2f * radius_m;
+    return r->options.ao_distance_m > 0.0f ? r->options.ao_distance_m : 0.2f * r->reach_m;
 }
 
 static Status refuse_camera(const Scene *scene, const char *name, Error *err)
@@ -111,6 +113,8 @@ static Status apply_settings(Render *r, Error *err)
     const SceneSettings *s = &r->settings;
     r->settings = r->scene->settings;
     scene_settings_apply(&o->settings, &r->settings);
+    if (o->guiding)
+        r->settings.guiding = (SceneGuiding)(o->guiding - 1);
     r->options.adaptive_error = adaptive_error(r);
     uint32_t width = o->width_px ? o->width_px : s->width_px,
              height = o->height_px ? o->height_px : s->height_px;
@@ -118,10 +122,10 @@ static Status apply_settings(Render *r, Error *err)
     if (width > FILM_MAX_SIDE_PX || height > FILM_MAX_SIDE_PX)
         return error_set(err, STATUS_INVALID, "a picture of %u x %u pixels; a side has at most %d",
                          width, height, FILM_MAX_SIDE_PX);
-    if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
+    if (!o->eye && o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
         return refuse_camera(r->scene, o->camera, err);
     ASSERT(camera >= 0 && (uint64_t)camera < r->scene->camera_count);
-    r->camera = (uint32_t)camera;
+    r->camera = o->eye ? o->eye : &r->scene->cameras[camera];
     r->samples = s->samples;
     uint32_t begin = o->sample_begin, end = o->sample_end ? o->sample_end : r->samples;
     if (end <= begin)
@@ -137,12 +141,13 @@ static Status apply_settings(Render *r, Error *err)
     shared->seed = s->seed;
     shared->strategy = o->strategy;
     shared->view = o->view;
+    shared->stop = o->stop;
     apply_clamps(s, shared);
     shared->ao_distance_m = ao_distance(r);
     shared->sampler = (Sampler){o->sampler};
     shared->samples = r->samples;
     shared->skips_done = o->adaptive_error > 0.0f;
-    camera_view_init(&r->scene->cameras[camera], width, height, &shared->camera);
+    camera_view_init(r->camera, width, height, &shared->camera);
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
 }
 
@@ -150,6 +155,17 @@ static Status create_context(Render *r, Error *err)
 {
     char folder[PATH_BYTES];
     TRY(path_join(r->options.cache_folder, "kernels", folder, err));
+    if (r->options.store && closure_list_own_count(r->closures) == 0) {
+        ClosureList *closures;
+        TRY(render_store_context(r->options.store, folder, r->options.cpu, &closures, &r->ssl,
+                                 err));
+        r->borrows_context = r->ssl != NULL;
+        if (r->borrows_context) {
+            closure_list_destroy(r->closures);
+            r->closures = closures;
+            return STATUS_OK;
+        }
+    }
     SslContextDesc context = {
         .size_bytes = sizeof context, .cache_folder = folder, .cpu = r->options.cpu};
     ssl_tables_describe(&context);
@@ -161,7 +177,8 @@ static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
 {
     uint64_t start = clock_now_ns();
     render_announce(r, "compiling shaders");
-    TRY(closure_list_build(r->closures, r->ssl, r->options.thread_count, diagnostics, err));
+    if (!r->borrows_context)
+        TRY(closure_list_build(r->closures, r->ssl, r->options.thread_count, diagnostics, err));
     MaterialSetDesc set = {.size_bytes = sizeof set,
                            .scene = r->scene,
                            .context = r->ssl,
@@ -335,8 +352,14 @@ static Status build_accel(Render *r, Error *err)
                       .scene = r->scene,
                       .material_has_alpha = has_alpha,
                       .thread_count = r->options.thread_count,
-                      .cpu_class = ssl_context_cpu_class(r->ssl)};
-    Status status = accel_create(&desc, &r->accel, err);
+                      .cpu_class = ssl_context_cpu_class(r->ssl),
+                      .is_in_parts = r->options.is_in_parts};
+    Status status = STATUS_OK;
+    if (r->options.store)
+        status = render_store_accel(r->options.store, desc.thread_count, desc.cpu_class,
+                                    &desc.store, err);
+    if (status == STATUS_OK)
+        status = accel_create(&desc, &r->accel, err);
     if (status != STATUS_OK)
         (void)error_within(err, r->options.scene_path);
     mem_free(has_alpha);
@@ -363,8 +386,10 @@ static Hash128 identity_hash(const Render *r)
     hash128_update(&h, r->options.depth_bias, sizeof r->options.depth_bias);
     hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);
     hash128_update_u64(&h, (uint64_t)r->options.texture_filter << 8 | (uint64_t)r->options.mip);
-    Hash128 content = scene_hash(r->scene);
-    hash128_update(&h, &content, sizeof content);
+    if (r->settings.guiding != SCENE_GUIDING_OFF)
+        hash128_update_u64(&h, render_guide_bytes(r));
+    if (!r->options.is_fleeting)
+        hash128_update(&h, &r->content, sizeof r->content);
     return hash128_end(&h);
 }
 
@@ -391,6 +416,10 @@ static bool has_catchers(const Render *r)
 static Status make_film(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
+    if (!o->is_fleeting && !r->has_content) {
+        r->content = scene_hash(r->scene);
+        r->has_content = true;
+    }
     FilmDesc desc = {
         .size_bytes = sizeof desc,
         .width = o->width_px ? o->width_px : r->scene->settings.width_px,
@@ -424,6 +453,17 @@ static Status of_scene(Status status, Error *err)
     return STATUS_FORMAT;
 }
 
+/* Gives waves what the parts are. */
+static void share(Render *r)
+{
+    r->shared.scene = r->scene;
+    r->shared.accel = r->accel;
+    r->shared.lights = r->lights.lights;
+    r->shared.glows = r->lights.glows;
+    r->shared.materials = r->materials;
+    r->shared.film = r->film;
+}
+
 static Status load(Render *r, StrBuf *diagnostics, Error *err)
 {
     TRY(load_scene(r, err));
@@ -436,13 +476,21 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
     TRY(build_accel(r, err)); /* meanwhile textures are converted, of which lights may need some */
     TRY(of_scene(prepare_lights(r, err), err));
     TRY(make_film(r, err));
-    r->shared.scene = r->scene;
-    r->shared.accel = r->accel;
-    r->shared.lights = r->lights.lights;
-    r->shared.glows = r->lights.glows;
-    r->shared.materials = r->materials;
-    r->shared.film = r->film;
+    share(r);
     return STATUS_OK;
+}
+
+/* Takes the options, with defaults where they name nothing. */
+static void take_options(Render *r, const RenderOptions *options)
+{
+    r->options = *options;
+    if (r->options.thread_count == 0)
+        r->options.thread_count = thread_cpu_count();
+    if (!r->options.cancel)
+        r->options.cancel = &never_cancelled;
+    uint32_t capacity = r->options.wave_capacity ? r->options.wave_capacity : WAVE_CAPACITY_DEFAULT;
+    r->options.wave_capacity = (capacity + ACCEL_PACKET - 1) / ACCEL_PACKET * ACCEL_PACKET;
+    ASSERT(r->options.thread_count > 0 && r->options.wave_capacity > 0);
 }
 
 Status render_create(const RenderOptions *options, Render **out_render, StrBuf *diagnostics,
@@ -452,14 +500,7 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
     Render *r = MEM_NEW(Render);
     if (!r)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    r->options = *options;
-    if (r->options.thread_count == 0)
-        r->options.thread_count = thread_cpu_count();
-    if (!r->options.cancel)
-        r->options.cancel = &never_cancelled;
-    uint32_t capacity = r->options.wave_capacity ? r->options.wave_capacity : WAVE_CAPACITY_DEFAULT;
-    r->options.wave_capacity = (capacity + ACCEL_PACKET - 1) / ACCEL_PACKET * ACCEL_PACKET;
-    ASSERT(r->options.thread_count > 0 && r->options.wave_capacity > 0);
+    take_options(r, options);
     mutex_init(&r->stats_lock);
     Status status = load(r, diagnostics, err);
     if (status != STATUS_OK) {
@@ -470,21 +511,100 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
     return STATUS_OK;
 }
 
+/* --- the same scene again --------------------------------------------------------------------------- */
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool are_same_texts(const char *const *a, uint32_t a_count, const char *const *b,
+                           uint32_t b_count)
+{
+    for (uint32_t i = 0; a_count == b_count && i < a_count; ++i)
+        if (strcmp(a[i], b[i]) != 0)
+            return false;
+    return a_count == b_count;
+}
+
+bool render_shares_scene(const RenderOptions *a, const RenderOptions *b)
+{
+    return is_same_text(a->scene_path, b->scene_path) && a->thread_count == b->thread_count &&
+           a->texture_memory_bytes == b->texture_memory_bytes &&
+           a->texture_delay_us == b->texture_delay_us && !a->trace_path && !b->trace_path &&
+           a->mip_bias == b->mip_bias && a->texture_filter == b->texture_filter &&
+           a->mip == b->mip &&
+           are_same_texts(a->texture_paths, a->texture_path_count, b->texture_paths,
+                          b->texture_path_count) &&
+           a->missing == b->missing && is_same_text(a->cache_folder, b->cache_folder) &&
+           is_same_text(a->texcache_program, b->texcache_program) && is_same_text(a->cpu, b->cpu) &&
+           a->store == b->store && a->is_in_parts == b->is_in_parts && a->claims == b->claims &&
+           a->log == b->log && a->cancel == b->cancel;
+}
+
+static void drop_film(Render *r)
+{
+    film_destroy(r->film);
+    guide_field_destroy(r->guide);
+    mem_free(r->instance_ids);
+    mem_free(r->material_ids);
+    r->film = NULL;
+    r->guide = NULL;
+    r->instance_ids = r->material_ids = NULL;
+}
+
+/* What a run has left behind in the parts that stay. */
+static void forget_run(Render *r)
+{
+    RenderStats kept = r->stats;
+    r->stats = (RenderStats){.load_s = kept.load_s,
+                             .compile_s = kept.compile_s,
+                             .textures_s = kept.textures_s,
+                             .lights_s = kept.lights_s,
+                             .accel_s = kept.accel_s,
+                             .damaged_textures = kept.damaged_textures};
+    r->worker_error = (Error){0};
+    r->earlier_s = 0.0;
+    r->is_out_of_time = r->is_part_of_round = false;
+    atomic_store(&r->paths_done, 0);
+    atomic_store(&r->rays_done, 0);
+    atomic_store(&r->is_wide, false);
+    material_set_clear_faults(r->materials);
+    closure_list_clear_faults(r->closures);
+}
+
+Status render_again(Render *r, const RenderOptions *options, Error *err)
+{
+    ASSERT(r->scene && r->accel && r->lights.lights);
+    drop_film(r);
+    schedule_destroy(&r->schedule);
+    r->schedule = (Schedule){0};
+    r->shared = (WaveShared){0};
+    forget_run(r);
+    take_options(r, options);
+    TRY(apply_settings(r, err));
+    if (r->shared.view == WAVE_VIEW_COST)
+        TRY(render_finish_textures(r, err));
+    TRY(make_film(r, err));
+    share(r);
+    return STATUS_OK;
+}
+
 void render_destroy(Render *r)
 {
     if (!r)
         return;
-    film_destroy(r->film);
-    mem_free(r->instance_ids);
-    mem_free(r->material_ids);
+    drop_film(r);
     accel_destroy(r->accel);
     light_setup_destroy(&r->lights);
     texture_store_destroy(r->store);
     material_set_destroy(r->materials);
     texcache_destroy(r->textures);
     arena_destroy(r->decoder_command);
-    closure_list_destroy(r->closures);
-    ssl_context_destroy(r->ssl);
+    if (!r->borrows_context) {
+        closure_list_destroy(r->closures);
+        ssl_context_destroy(r->ssl);
+    }
     scene_destroy(r->scene);
     schedule_destroy(&r->schedule);
     mutex_destroy(&r->stats_lock);
@@ -539,6 +659,8 @@ void render_stats(const Render *r, RenderStats *out)
     out->materials = material_set_stats(r->materials);
     out->scene_bytes = r->scene->array_bytes;
     out->dropped = film_dropped(r->film);
+    if (r->guide)
+        out->guide.field = guide_field_stats(r->guide);
 }
 
 void render_faults(const Render *r, StrBuf *out)
@@ -549,4 +671,17 @@ void render_faults(const Render *r, StrBuf *out)
 void render_closure_faults(const Render *r, StrBuf *out)
 {
     closure_list_faults(r->closures, out);
+}
+
+bool render_has_damage(const Render *r)
+{
+    RenderStats stats;
+    StrBuf faults = {0};
+    render_stats(r, &stats);
+    render_faults(r, &faults);
+    render_closure_faults(r, &faults);
+    bool has_faults = faults.size_bytes > 0 || faults.failed;
+    strbuf_free(&faults);
+    return has_faults || stats.textures.failed_tiles > 0 || r->scene->missing_count > 0 ||
+           stats.damaged_textures > 0;
 }

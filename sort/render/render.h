@@ -13,6 +13,7 @@
 #include "base/sched.h"
 #include "sort/integrator/wave.h"
 #include "sort/package/scene_load.h"
+#include "sort/render/render_store.h"
 
 typedef struct Render Render;
 
@@ -23,6 +24,7 @@ typedef struct RenderCrop {
 
 /* Adaptive renders judge their pixels after this many samples, and then every so many. */
 enum { RENDER_ADAPTIVE_MIN = 16, RENDER_ADAPTIVE_STEP = 16 };
+enum { RENDER_GUIDE_BYTES = 64 << 20 };
 
 typedef struct RenderOptions {
     size_t size_bytes;                 /* sizeof(RenderOptions) */
@@ -40,8 +42,10 @@ typedef struct RenderOptions {
     float
         adaptive_error; /* pixels stop when film_judge finds them this good, exposed; 0: none does */
     WaveView view;      /* NONE: light */
-    float ao_distance_m;   /* of the view AO; 0: a tenth of the scene's size */
-    WaveStrategy strategy; /* for tests: other than MIS only makes noise */
+    uint32_t guiding;   /* 1 + SceneGuiding; 0: the package's */
+    uint64_t guiding_memory_bytes; /* limit of the field of path guiding; 0: RENDER_GUIDE_BYTES */
+    float ao_distance_m;           /* of the view AO; 0: a tenth of the scene's size */
+    WaveStrategy strategy;         /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;
     float filter_width_px; /* 0: the filter's default */
@@ -64,12 +68,21 @@ typedef struct RenderOptions {
     const char *texcache_program;
     const char *cpu; /* LLVM CPU name; NULL: this machine */
     FilmAovSet aovs;
-    uint32_t ids;               /* bit (1 << FilmId) */
+    uint32_t ids; /* bit (1 << FilmId) */
+    RenderStore *
+        store; /* borrowed, NULL: none; has what other renders have built, and gets what this one builds */
+    /* With a store: hierarchies are built by mesh (AccelDesc.is_in_parts). */
+    bool is_in_parts;
+    bool is_fleeting; /* the film does not name its scene, which takes time: it is only looked at */
     FileClaims *claims;         /* borrowed, NULL: none; as in SceneLoadOptions */
     bool has_frame;             /* else the package's, if it has one */
     int32_t frame;              /* for the picture's metadata */
     const Log *log;             /* borrowed */
     const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
+    /* Borrowed, NULL: none; set it to stop render_run at once, within the step of a wave. The film is of no use then; the
+     * textures are, and more of them are converted meanwhile. */
+    const _Atomic bool *stop;
+    const SceneCamera *eye; /* borrowed; in place of the package's cameras; NULL: none */
     /* Called by render_run every `quiet_interval_s`, and once after `quiet_first_s` if that is not 0, while no sample is under way: render_film is then a
      * checkpoint (film_checkpoint). An error ends the render with it. NULL: none. */
     Status (*quiet)(void *data, Render *render, Error *err);
@@ -85,6 +98,13 @@ typedef struct RenderOptions {
  * was read, or of the machine. */
 Status render_create(const RenderOptions *options, Render **out_render, StrBuf *diagnostics,
                      Error *err) SORT_MUST_CHECK;
+/* Whether a render of `options` may be made by render_again from one of `made`: they differ only in the camera, the picture
+ * and the samples, the path tracing, layers, callbacks, and numbers of fibers. */
+bool render_shares_scene(const RenderOptions *made, const RenderOptions *options);
+/* Instead of render_create, after render_run or none: makes the render that render_create would make with these options,
+ * for which render_shares_scene must hold, from what is loaded. On an error the render may only be destroyed, or made
+ * again. Errors: as render_create. */
+Status render_again(Render *render, const RenderOptions *options, Error *err) SORT_MUST_CHECK;
 /* Waits until no texture is under way: render_run does so in the end. The error names the texture's file and a material
  * that uses it. */
 Status render_finish_textures(Render *render, Error *err) SORT_MUST_CHECK;
@@ -92,7 +112,13 @@ Status render_finish_textures(Render *render, Error *err) SORT_MUST_CHECK;
  * far as more begin with the same ones; the result has the bits of a render without a pause. Takes the film, also on
  * errors: STATUS_INVALID says what differs, and the render is of no use. */
 Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;
-/* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_checkpoint), and no range is recorded. */
+/* Before render_run and render_resume: of an adaptive render, renders the samples [sample_begin, sample_end) that follow `judged`, the
+ * merged sums of all samples before the round that they belong to (RENDER_ADAPTIVE_STEP samples), in the pixels that are
+ * not good enough by it. Merged with it, parts of a round make what one adaptive render holds there. Judges the film, which stays the
+ * caller's. STATUS_INVALID: it is not of this render, or the samples are not of the round behind it. */
+Status render_follow(Render *render, Film *judged, Error *err) SORT_MUST_CHECK;
+/* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_checkpoint), and no range is recorded. After
+ * RenderOptions.stop it is of no use. */
 Status render_run(Render *render, Error *err) SORT_MUST_CHECK;
 /* After render_run: completes the texture trace, if one was asked for. STATUS_IO: it could not be written. */
 Status render_end_trace(Render *render, Error *err) SORT_MUST_CHECK;
@@ -113,6 +139,14 @@ typedef struct RenderProgress {
 } RenderProgress;
 RenderProgress render_progress(const Render *render);
 
+/* What path guiding took and found. */
+typedef struct RenderGuideStats {
+    double training_s;
+    uint64_t training_paths;
+    bool is_used; /* a field draws directions */
+    GuideStats field;
+} RenderGuideStats;
+
 typedef struct RenderStats {
     TextureStoreStats conversion; /* beside the render */
     double load_s, compile_s, textures_s, lights_s, accel_s, render_s, cpu_s;
@@ -127,11 +161,15 @@ typedef struct RenderStats {
         fiber_limit; /* a thread, at the end: RenderOptions.fibers_max, or what was found by trial */
     uint64_t scene_bytes, film_bytes;
     FilmDropped dropped;
+    RenderGuideStats guide;
 } RenderStats;
 void render_stats(const Render *render, RenderStats *out_stats);
 /* Shader faults met while rendering, a line each. */
 void render_faults(const Render *render, StrBuf *out);
 /* Faults of the closures that the scene's own sources define, likewise. */
 void render_closure_faults(const Render *render, StrBuf *out);
+/* Whether textures were missing or damaged, tiles could not be read, or a shader had a fault, in this run; the shot of the
+ * film (FILM_SHOT_DAMAGED) knows it of all runs. */
+bool render_has_damage(const Render *render);
 
 #endif

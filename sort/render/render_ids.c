@@ -59,7 +59,7 @@ static void note_shot(Render *r)
                      .frame = r->options.has_frame ? r->options.frame : settings->frame,
                      .fps = settings->fps,
                      .exposure = wave_gathers_light(&r->shared) ? r->settings.film_exposure : 1.0f,
-                     .pixel_aspect = r->scene->cameras[r->camera].pixel_aspect};
+                     .pixel_aspect = r->camera->pixel_aspect};
     if (camera_matrices(&r->shared.camera, film->width, film->height, shot.world_to_camera,
                         shot.world_to_ndc))
         shot.has |= FILM_SHOT_NDC;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/file.h"
 #include "base/image/exr_write.h"
 #include "base/image/png_write.h"
 #include "base/str.h"
@@ -14,7 +15,7 @@
 
 enum {
     ID_RANKS = 6, /* Cryptomatte's usual number: three layers of two */
-    CHANNELS_MAX = 4 + FILM_AOV_FLOATS + 2 * ID_RANKS * FILM_ID_COUNT,
+    CHANNELS_MAX = 8 + FILM_AOV_FLOATS + 2 * ID_RANKS * FILM_ID_COUNT,
     NAME_MAX_BYTES = 96,
     KEY_MAX_BYTES = 48,
     METADATA_MAX = 18 + 4 * FILM_ID_COUNT
@@ -185,14 +186,17 @@ uint64_t render_output_exr_bytes(const Film *film)
 /* Returns the factor on an AOV's values: the exposure for light, its square for a variance of light. */
 static float gain_of(const Film *film, FilmAov aov)
 {
+    const FilmAovSet light =
+        FILM_LIGHT | FILM_AOV_BIT(FILM_AOV_DENOISING_EVEN) | FILM_AOV_BIT(FILM_AOV_DENOISING_ODD);
+    const FilmAovSet variances =
+        FILM_AOV_BIT(FILM_AOV_VARIANCE) | FILM_AOV_BIT(FILM_AOV_DENOISING_VARIANCE);
     float exposure = film_shot(film)->exposure;
-    return film_aovs_have(FILM_LIGHT, aov) ? exposure
-           : aov == FILM_AOV_VARIANCE      ? exposure * exposure
-                                           : 1.0f;
+    return film_aovs_have(light, aov)       ? exposure
+           : film_aovs_have(variances, aov) ? exposure * exposure
+                                            : 1.0f;
 }
 
-/* RGBA as it is written. */
-static void resolve_exposed(const Film *film, float *out_rgba)
+void render_output_resolve(const Film *film, float *out_rgba)
 {
     const FilmDesc *desc = film_desc(film);
     size_t floats = 4 * (size_t)desc->crop_width * desc->crop_height;
@@ -202,27 +206,38 @@ static void resolve_exposed(const Film *film, float *out_rgba)
         out_rgba[i] *= i % 4 == 3 ? 1.0f : exposure;
 }
 
-static Status picture_create(const Film *film, ExrPixelType type, Picture *p, Error *err)
+void render_output_resolve_aov(const Film *film, FilmAov aov, float *out_values)
 {
     const FilmDesc *desc = film_desc(film);
+    uint32_t channels = film_aov_info(aov)->channel_count;
+    size_t floats = (size_t)desc->crop_width * desc->crop_height * channels;
+    float gain = gain_of(film, aov);
+    film_resolve_aov(film, aov, out_values);
+    for (size_t i = 0; i < floats; ++i)
+        out_values[i] *= i % channels < 3 ? gain : 1.0f; /* a fourth one counts samples */
+}
+
+static Status picture_create(const Film *film, const RenderExr *how, Picture *p, Error *err)
+{
+    const FilmDesc *desc = film_desc(film);
+    const ExrPixelType type = how->is_float ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF;
     size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4 + count_floats(desc);
     *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
     if (!p->pixels)
         return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
-    resolve_exposed(film, p->pixels);
+    render_output_resolve(film, p->pixels);
     for (int c = 0; c < 4; ++c)
         add_channel(p, type, p->pixels + c, 4, NULL, "RGBA"[c]);
+    for (int c = 0; c < 4 && how->denoised; ++c)
+        add_channel(p, type, how->denoised + c, 4, "denoised", "RGBA"[c]);
     float *at = p->pixels + 4 * count;
     for (int a = 0; a < FILM_AOV_COUNT; ++a) {
         const FilmAovInfo *info = film_aov_info((FilmAov)a);
-        if (!film_aovs_have(desc->aovs, (FilmAov)a))
+        if (!film_aovs_have(desc->aovs & ~how->hidden, (FilmAov)a))
             continue;
         char layer[NAME_MAX_BYTES];
         layer_name(film, (FilmAov)a, layer);
-        film_resolve_aov(film, (FilmAov)a, at);
-        float gain = gain_of(film, (FilmAov)a);
-        for (size_t i = 0; i < count * info->channel_count; ++i)
-            at[i] *= gain;
+        render_output_resolve_aov(film, (FilmAov)a, at);
         for (uint32_t c = 0; c < info->channel_count; ++c)
             add_channel(p, EXR_PIXEL_FLOAT, at + c, info->channel_count, layer, info->suffixes[c]);
         at += count * info->channel_count;
@@ -255,7 +270,7 @@ Status render_output_exr(const Film *film, const char *path, const RenderExr *ho
     char nominal[16], seed[16], hash[HASH128_TEXT_BYTES];
     if (!how)
         how = &plain;
-    TRY(picture_create(film, how->is_float ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF, &picture, err));
+    TRY(picture_create(film, how, &picture, err));
     describe_samples(film, &samples);
     snprintf(nominal, sizeof nominal, "%u", desc->identity.nominal_samples);
     snprintf(seed, sizeof seed, "%u", desc->identity.seed);
@@ -297,7 +312,8 @@ Status render_output_exr(const Film *film, const char *path, const RenderExr *ho
     return status;
 }
 
-Status render_output_png(const Film *film, const char *path, const ViewTransform *view, Error *err)
+Status render_output_png(const Film *film, const float *denoised, const char *path,
+                         const ViewTransform *view, Error *err)
 {
     const FilmDesc *desc = film_desc(film);
     size_t count = (size_t)desc->crop_width * desc->crop_height;
@@ -305,13 +321,32 @@ Status render_output_png(const Film *film, const char *path, const ViewTransform
     uint8_t *rgb = mem_alloc(count, 3);
     Status status;
     if (rgba && rgb) {
-        resolve_exposed(film, rgba);
-        view_transform_rgb(view, rgba, 4, count, rgb);
+        if (!denoised)
+            render_output_resolve(film, rgba);
+        view_transform_rgb(view, denoised ? denoised : rgba, 4, count, rgb);
         status = png_write(path, desc->crop_width, desc->crop_height, 3, rgb, err);
     } else {
         status = error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
     }
     mem_free(rgba);
     mem_free(rgb);
+    return status;
+}
+
+Status render_output_pixels(const Film *film, const float *denoised, const char *path, Error *err)
+{
+    const FilmDesc *desc = film_desc(film);
+    size_t width = desc->crop_width, height = desc->crop_height, row = 4 * width;
+    float *rgba = mem_alloc(width * height, 8 * sizeof *rgba);
+    if (!rgba)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
+    if (!denoised)
+        render_output_resolve(film, rgba);
+    const float *from = denoised ? denoised : rgba;
+    float *turned = rgba + row * height;
+    for (size_t y = 0; y < height; ++y)
+        memcpy(turned + row * y, from + row * (height - 1 - y), row * sizeof *rgba);
+    Status status = file_write_fleeting(path, turned, row * height * sizeof *rgba, err);
+    mem_free(rgba);
     return status;
 }

@@ -13,6 +13,10 @@
 struct Render {
     RenderOptions options;
     Scene *scene;
+    Hash128 content; /* of the scene, for the film's identity, if has_content */
+    bool has_content;
+    float reach_m;          /* the radius of the scene, once it is loaded */
+    bool borrows_context;   /* closures and ssl are the store's */
     SceneSettings settings; /* the scene's, with the options applied */
     ClosureList *closures;  /* built-in ones, and those of the scene's shaders */
     SslContext *ssl;
@@ -26,9 +30,13 @@ struct Render {
     uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */
     WaveShared shared;
     uint32_t samples;                  /* nominal */
-    uint32_t camera;                   /* of the scene */
+    const SceneCamera *camera;         /* borrowed: scene or options */
     uint32_t sample_begin, sample_end; /* of all schedules */
     Schedule schedule;
+    GuideField *guide; /* owned; NULL: none is used */
+    /* What workers run: the schedule and `shared`, or a pass of training. */
+    Schedule *running;
+    const WaveShared *running_shared;
     _Atomic uint64_t paths_done, rays_done;
     uint64_t path_count;
 
@@ -38,6 +46,7 @@ struct Render {
     double earlier_s;            /* seconds that earlier runs took */
     uint64_t start_ns, quiet_ns; /* when it began; when `quiet` is due, UINT64_MAX: never */
     bool is_out_of_time;
+    bool is_part_of_round; /* its pixels were judged by render_follow, and are not again */
 
     _Atomic uint64_t fibers_due_ns; /* when fiber_limit is judged again */
     _Atomic uint32_t fibers_wanted; /* per worker, by fiber_limit */
@@ -53,6 +62,14 @@ void render_announce(const Render *r, const char *what);
 Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns whether no texture has failed, or failed ones are shown as magenta. */
 bool render_may_go_on(Render *r);
+/* Returns whether the user wants no more, and the film is of no use. */
+bool render_is_stopped(const Render *r);
+/* Runs jobs of r->running until it has none or pauses. */
+Status render_run_segment(Render *r, Error *err) SORT_MUST_CHECK;
+/* Returns the limit of the memory of path guiding, which decides how fine the field may become. */
+uint64_t render_guide_bytes(const Render *r);
+/* Teaches a field where light comes from, if the settings want it; then waves draw directions by it. */
+Status render_train(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns the description of a fiber's shading context, without a probe. */
 ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter);
 

@@ -50,8 +50,8 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     ShadeContext *shade = NULL;
     ShadeContextDesc desc = render_shade_desc(r, worker_state, waiter);
     LevelWatch *levels = NULL;
-    bool wants_levels =
-        r->shared.view == WAVE_VIEW_MIP || film_aovs_have(film_desc(r->film)->aovs, FILM_AOV_MIP);
+    bool wants_levels = r->shared.view == WAVE_VIEW_MIP ||
+                        film_aovs_have(film_desc(r->running_shared->film)->aovs, FILM_AOV_MIP);
     if (fiber && wants_levels) {
         levels = level_watch_create(r->textures, arena);
         desc.probe = levels ? &levels->probe : NULL;
@@ -60,8 +60,8 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
               shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
     if (ok) {
         *fiber = (FiberState){.render = r, .arena = arena};
-        ok = wave_create(&r->shared, shade, levels, r->options.wave_capacity, arena, &fiber->wave,
-                         NULL) == STATUS_OK;
+        ok = wave_create(r->running_shared, shade, levels, r->options.wave_capacity, arena,
+                         &fiber->wave, NULL) == STATUS_OK;
     }
     if (!ok) {
         arena_destroy(arena);
@@ -88,13 +88,20 @@ static void run_job(const Render *r, Wave *wave, const WaveJob *job)
     }
 }
 
+bool render_is_stopped(const Render *r)
+{
+    return r->options.stop && atomic_load(r->options.stop);
+}
+
 /* One sample of a job, so that the scheduler may let others go on with theirs before the next. */
 static bool fiber_step(void *data, void *fiber_state)
 {
     Render *r = data;
     FiberState *fiber = fiber_state;
     WaveJob *job = &fiber->job;
-    if (fiber->job_end == 0 && !schedule_take(&r->schedule, job, &fiber->job_end)) {
+    if (render_is_stopped(r))
+        return false;
+    if (fiber->job_end == 0 && !schedule_take(r->running, job, &fiber->job_end)) {
         fiber->job_end = 0;
         return false;
     }
@@ -104,7 +111,8 @@ static bool fiber_step(void *data, void *fiber_state)
     uint64_t rays = counters.rays + counters.shadow_rays;
     ASSERT(rays >= fiber->rays_reported);
     atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
-    atomic_fetch_add(&r->paths_done, (uint64_t)job->width * job->height);
+    if (r->running == &r->schedule)
+        atomic_fetch_add(&r->paths_done, (uint64_t)job->width * job->height);
     fiber->rays_reported = rays;
     if (++job->sample == fiber->job_end)
         fiber->job_end = 0;
@@ -128,7 +136,8 @@ static void fiber_end(void *data, void *fiber_state)
  * RENDER_ADAPTIVE_STEP. */
 static bool is_judged_before(const Render *r, uint64_t job)
 {
-    if (r->options.adaptive_error <= 0.0f || job % schedule_tile_count(&r->schedule) != 0)
+    if (r->options.adaptive_error <= 0.0f || r->is_part_of_round ||
+        job % schedule_tile_count(&r->schedule) != 0)
         return false;
     uint32_t sample = schedule_job_sample(&r->schedule, job);
     return sample >= RENDER_ADAPTIVE_MIN &&
@@ -163,7 +172,7 @@ static bool should_widen(const Render *r)
 static bool may_begin(void *data, uint64_t job)
 {
     Render *r = data;
-    if (atomic_load(r->options.cancel) || !render_may_go_on(r))
+    if (atomic_load(r->options.cancel) || render_is_stopped(r) || !render_may_go_on(r))
         return false;
     if (would_be_late(r, job)) {
         r->is_out_of_time = true;
@@ -221,7 +230,7 @@ static uint32_t fibers_max(const Render *r)
     return r->options.fibers_max > 0 ? r->options.fibers_max : FIBERS_MOST;
 }
 
-static Status run_segment(Render *r, Error *err)
+Status render_run_segment(Render *r, Error *err)
 {
     Sched *sched;
     SchedStats stats;
@@ -237,7 +246,7 @@ static Status run_segment(Render *r, Error *err)
                       .fiber_end = fiber_end,
                       .worker_end = worker_end,
                       .fibers_wanted = r->options.fibers_max > 0 ? NULL : fibers_wanted};
-    r->segment_begin = r->schedule.next;
+    r->segment_begin = r->running->next;
     TRY(sched_create(&desc, &sched, err));
     Status status = sched_run(sched, err);
     sched_stats(sched, &stats);
@@ -271,6 +280,8 @@ static void note_state(Render *r, FilmCheckpoint checkpoint)
 {
     FilmShot shot = *film_shot(r->film);
     shot.render_s = r->earlier_s + clock_seconds_since(r->start_ns);
+    if (render_has_damage(r))
+        shot.has |= FILM_SHOT_DAMAGED;
     film_set_shot(r->film, &shot);
     film_set_checkpoint(r->film, checkpoint);
 }
@@ -281,14 +292,14 @@ static Status run_schedule(Render *r, bool *out_is_over, Error *err)
     const Schedule *s = &r->schedule;
     *out_is_over = is_good_enough(r);
     while (!*out_is_over && s->next < schedule_job_count(s)) {
-        TRY(run_segment(r, err));
+        TRY(render_run_segment(r, err));
         note_state(r, (FilmCheckpoint){.job = s->next,
                                        .pass_samples = s->pass_samples,
                                        .wide_samples = s->wide_samples,
                                        .widened_at = s->widened_at,
                                        .sample_begin = s->sample_begin,
                                        .sample_end = s->sample_end});
-        if (atomic_load(r->options.cancel))
+        if (atomic_load(r->options.cancel) || render_is_stopped(r))
             return error_set(err, STATUS_CANCELLED, "cancelled");
         if (!render_may_go_on(r))
             TRY(render_finish_textures(r, err));
@@ -324,13 +335,18 @@ Status render_run(Render *r, Error *err)
 {
     uint64_t cpu_start = clock_process_cpu_ns();
     r->start_ns = clock_now_ns();
-    r->run_begin = r->schedule.next;
     fiber_limit_init(&r->fiber_limit, fibers_by_room(r), FIBERS_MOST);
     atomic_store(&r->fibers_wanted, r->fiber_limit.limit);
     r->schedule.may_begin = may_begin;
     r->schedule.data = r;
-    render_announce(r, "rendering");
-    Status status = run_schedules(r, err);
+    Status status = render_train(r, err);
+    if (status == STATUS_OK) {
+        r->running = &r->schedule;
+        r->running_shared = &r->shared;
+        r->run_begin = r->schedule.next;
+        render_announce(r, "rendering");
+        status = run_schedules(r, err);
+    }
     r->stats.render_s = clock_seconds_since(r->start_ns);
     r->stats.cpu_s = (double)(clock_process_cpu_ns() - cpu_start) * 1e-9;
     return status;
@@ -379,6 +395,11 @@ static Status check_same_samples(const Render *r, const Film *film, Error *err)
     uint32_t begun = film_desc(film)->identity.nominal_samples;
     if (begun == r->samples)
         return STATUS_OK;
+    if (r->settings.guiding != SCENE_GUIDING_OFF)
+        return error_set(err, STATUS_INVALID,
+                         "it was begun with %u samples per pixel, and path guiding has learned for "
+                         "them: %u do not begin with the same ones",
+                         begun, r->samples);
     if (r->shared.sampler.kind == SAMPLER_BLUE_NOISE)
         return error_set(err, STATUS_INVALID,
                          "it was begun with %u samples per pixel, and blue noise is ordered for "
@@ -391,6 +412,32 @@ static Status check_same_samples(const Render *r, const Film *film, Error *err)
                          "them (below 64): %u do not begin with the same ones. What was begun with "
                          "'--spp %u --samples 0:%u' can go on",
                          begun, r->samples, r->samples, begun);
+    return STATUS_OK;
+}
+
+Status render_follow(Render *r, Film *judged, Error *err)
+{
+    uint32_t range_count;
+    const FilmRange *ranges = film_ranges(judged, &range_count);
+    TRY(film_same_render(r->film, judged, err));
+    if (film_checkpoint(judged).job || range_count != 1 || ranges[0].begin != 0)
+        return error_set(
+            err, STATUS_INVALID,
+            "a round follows the merged sums of all samples before it, from the first");
+    uint32_t begin = ranges[0].end, end = begin + RENDER_ADAPTIVE_STEP;
+    if (begin < RENDER_ADAPTIVE_MIN || (begin - RENDER_ADAPTIVE_MIN) % RENDER_ADAPTIVE_STEP != 0)
+        return error_set(
+            err, STATUS_INVALID,
+            "it ends at sample %u, where adaptive sampling does not judge: rounds end at "
+            "multiples of %d",
+            begin, RENDER_ADAPTIVE_STEP);
+    if (r->sample_begin < begin || r->sample_end > end)
+        return error_set(err, STATUS_INVALID,
+                         "samples %u:%u are not of the round behind it, which is %u:%u",
+                         r->sample_begin, r->sample_end, begin, end);
+    (void)film_judge(judged, r->options.adaptive_error);
+    film_copy_judgement(r->film, judged);
+    r->is_part_of_round = true;
     return STATUS_OK;
 }
 
@@ -409,6 +456,7 @@ Status render_resume(Render *r, Film *film, Error *err)
     }
     FilmShot shot = *film_shot(r->film);
     r->earlier_s = film_shot(film)->render_s;
+    shot.has |= film_shot(film)->has & FILM_SHOT_DAMAGED;
     atomic_store(&r->is_wide, r->schedule.widened_at != SCHEDULE_NEVER);
     film_destroy(r->film);
     film_set_shot(film, &shot);

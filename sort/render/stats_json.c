@@ -110,6 +110,21 @@ static void write_timeline(JsonWriter *w, const MonitorTimeline *t)
     json_write_end(w);
 }
 
+static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
+{
+    json_write_object(w, "guiding");
+    json_write_bool(w, "used", g->is_used);
+    json_write_double(w, "training_seconds", g->training_s);
+    json_write_u64(w, "training_paths", g->training_paths);
+    json_write_u64(w, "regions", g->field.regions);
+    json_write_u64(w, "cells", 3 * (uint64_t)g->field.quads + g->field.regions);
+    json_write_u64(w, "bytes", g->field.bytes);
+    json_write_bool(w, "full", g->field.is_full);
+    json_write_double(w, "moment_ratio",
+                      g->field.unguided > 0.0 ? g->field.guided / g->field.unguided : 1.0);
+    json_write_end(w);
+}
+
 void stats_json(const StatsParts *parts, StrBuf *out)
 {
     const RenderStats *s = parts->stats;
@@ -132,6 +147,8 @@ void stats_json(const StatsParts *parts, StrBuf *out)
     json_write_u64(&w, "triangles", s->accel.triangle_count);
     json_write_u64(&w, "curve_segments", s->accel.curve_segment_count);
     json_write_end(&w);
+    if (s->guide.training_paths > 0)
+        write_guiding(&w, &s->guide);
     json_write_object(&w, "fibers");
     json_write_u64(&w, "created", s->sched.fibers_created);
     json_write_u64(&w, "limit", s->fiber_limit);
@@ -172,6 +189,17 @@ void stats_summary(const RenderStats *s, StrBuf *out)
                   cli_format_size(s->textures.bytes_loaded, loaded),
                   texcache_stats_pressure(&s->textures), (unsigned long long)s->textures.lookups,
                   (unsigned long long)s->textures.waits, s->sched.fibers_peak_parked);
+    if (s->guide.training_paths > 0)
+        strbuf_printf(
+            out,
+            "guiding: learned in %.1f s from %.2f M paths: %u regions, %.1f cells each, %s; "
+            "it leaves %.0f %% of the square of what scattering finds\n",
+            s->guide.training_s, (double)s->guide.training_paths * 1e-6, s->guide.field.regions,
+            s->guide.field.regions > 0 ? 1.0 + 3.0 * s->guide.field.quads / s->guide.field.regions
+                                       : 0.0,
+            cli_format_size(s->guide.field.bytes, peak),
+            s->guide.field.unguided > 0.0 ? 100.0 * s->guide.field.guided / s->guide.field.unguided
+                                          : 100.0);
     strbuf_printf(out, "geometry: %llu triangles, acceleration structure %s\n",
                   (unsigned long long)s->accel.triangle_count,
                   cli_format_size(s->accel.memory_bytes, accel));

@@ -31,6 +31,7 @@ typedef enum SampleSlot {
     SAMPLE_MEDIUM_DISTANCE,    /* 1D: free flight in a medium, subsurface */
     SAMPLE_MEDIUM_UV,          /* 2D: phase function, subsurface exit */
     SAMPLE_AO_UV,              /* 2D: debug integrators */
+    SAMPLE_GUIDE_LOBE,         /* 1D: the lobe that a guided direction counts as */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

@@ -64,6 +64,7 @@ SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, 
                       uint32_t samples)
 {
     SampleKey key = sample_key(x, y, index, seed);
+    ASSERT(s->kind < SAMPLER_KIND_COUNT);
     if (SORT_LIKELY(s->kind != SAMPLER_BLUE_NOISE))
         return key;
     uint32_t sample_bits = bits_for(samples), levels = (32u - sample_bits) / 2u;
@@ -79,6 +80,7 @@ SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, 
 static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, SamplerRows *rows)
 {
     uint64_t h = dimension_hash(*key, dimension);
+    ASSERT(lane < SSL_BLOCK);
     rows->index[lane] = (int32_t)key->index;
     rows->order_seed[lane] = (int32_t)(uint32_t)h;
     rows->x_seed[lane] = (int32_t)(h >> 32);

@@ -15,7 +15,10 @@ void scene_destroy(Scene *scene)
         return;
     SceneStorage *storage = scene->storage;
     for (uint32_t i = 0; i < storage->block_count; ++i)
-        mem_free(storage->blocks[i]);
+        if (storage->arrays)
+            array_store_release(storage->arrays, storage->blocks[i]);
+        else
+            mem_free(storage->blocks[i]);
     mem_free(storage->blocks);
     /* A folder that will not go is litter, and no reason to fail. */
     (void)!temp_folder_remove(&storage->extracted, NULL);

@@ -110,6 +110,17 @@ static Status parse_mist(JsonCursor *settings, SceneMist *mist, Error *err)
     return json_finish(&c, err);
 }
 
+const char *const scene_guiding_names[] = {"off", "on", NULL};
+
+static Status parse_guiding(JsonCursor *settings, SceneGuiding *guiding, Error *err)
+{
+    uint32_t choice = *guiding;
+    TRY(json_get_choice(settings, "guiding", JSON_OPTIONAL, scene_guiding_names,
+                        SORT_COUNT_OF(scene_guiding_names) - 1, &choice, err));
+    *guiding = (SceneGuiding)choice;
+    return STATUS_OK;
+}
+
 static Status parse_moment(JsonCursor *settings, SceneSettings *s, Error *err)
 {
     JsonCursor c;
@@ -129,6 +140,7 @@ Status scene_settings_parse(JsonCursor *settings, SceneSettings *s, Error *err)
         TRY(parse_row(settings, &scene_setting_rows[i], s, err));
     TRY(parse_resolution(settings, s, err));
     TRY(parse_mist(settings, &s->mist, err));
+    TRY(parse_guiding(settings, &s->guiding, err));
     return parse_moment(settings, s, err);
 }
 
@@ -148,6 +160,8 @@ void scene_settings_hash(const SceneSettings *s, HashState *h)
     hash_number(h, (double)s->mist.start_m);
     hash_number(h, (double)s->mist.depth_m);
     hash128_update_u64(h, (uint64_t)s->mist.falloff);
+    if (s->guiding != SCENE_GUIDING_OFF)
+        hash128_update_u64(h, (uint64_t)s->guiding);
 }
 
 Status scene_settings_change(SceneSettingsChange *change, SceneSettingId id, double value,

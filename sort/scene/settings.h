@@ -18,6 +18,10 @@ typedef struct SceneMist {
     SceneMistFalloff falloff;
 } SceneMist;
 
+/* Whether directions are drawn by a field that paths teach. */
+typedef enum SceneGuiding { SCENE_GUIDING_OFF, SCENE_GUIDING_ON } SceneGuiding;
+extern const char *const scene_guiding_names[]; /* by SceneGuiding; NULL at the end */
+
 #define SETTING_TYPE_U32   uint32_t
 #define SETTING_TYPE_FLOAT float
 #define SETTING_TYPE_BOOL  bool
@@ -30,6 +34,7 @@ typedef struct SceneSettings {
     uint32_t width_px, height_px;
     uint32_t camera; /* the one to render, unless another is asked for */
     SceneMist mist;
+    SceneGuiding guiding;
     /* The moment that the scene shows, for the picture's metadata: no pixel depends on it. */
     bool has_frame;
     int32_t frame; /* its number in a sequence */

@@ -2,21 +2,12 @@
 
 #include "base/check.h"
 
-void triangle_gather(const SceneMesh *mesh, uint32_t triangle, float time, uint32_t lane,
-                     TriangleRows *rows)
+void triangle_gather_moving(const SceneMesh *mesh, uint32_t triangle, float time, uint32_t lane,
+                            TriangleRows *rows)
 {
-    const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
-    ASSERT(!mesh->curves && triangle < mesh->triangle_count && lane < SSL_BLOCK);
-    if (SORT_LIKELY(mesh->later_count == 0)) {
-        const float *p0 = mesh->positions + 3 * (size_t)corner[0],
-                    *p1 = mesh->positions + 3 * (size_t)corner[1],
-                    *p2 = mesh->positions + 3 * (size_t)corner[2];
-        for (uint32_t c = 0; c < 3; ++c)
-            rows->p0[c][lane] = p0[c], rows->p1[c][lane] = p1[c], rows->p2[c][lane] = p2[c];
-        return;
-    }
     float3 p[3];
-    scene_mesh_positions_at(mesh, corner, time, p);
+    ASSERT(triangle < mesh->triangle_count && lane < SSL_BLOCK);
+    scene_mesh_positions_at(mesh, mesh->indices + (size_t)3 * triangle, time, p);
     wide_set3(rows->p0, lane, p[0]);
     wide_set3(rows->p1, lane, p[1]);
     wide_set3(rows->p2, lane, p[2]);

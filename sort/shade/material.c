@@ -196,6 +196,16 @@ MaterialSetStats material_set_stats(const MaterialSet *set)
     return stats;
 }
 
+void material_set_clear_faults(MaterialSet *set)
+{
+    for (uint32_t m = 0; m < set->desc.scene->material_count; ++m)
+        for (int kind = 0; kind < MATERIAL_KERNEL_KINDS; ++kind) {
+            MaterialProgram *p = &set->materials[m].programs[kind];
+            for (uint32_t site = 0; p->kernel && site < p->info->fault_site_count; ++site)
+                atomic_store(&p->faults[site], 0);
+        }
+}
+
 void material_set_faults(const MaterialSet *set, StrBuf *out)
 {
     for (uint32_t m = 0; m < set->desc.scene->material_count; ++m) {

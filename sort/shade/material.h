@@ -66,6 +66,8 @@ const char *material_set_user(const MaterialSet *set, uint32_t scene_texture);
 TexOptions material_set_sky_options(const MaterialSet *set);
 void material_set_destroy(MaterialSet *set); /* NULL is fine */
 
+/* Sets the counts of faults to zero. No kernel may be running. */
+void material_set_clear_faults(MaterialSet *set);
 /* Returns the definitions of the closures that the kernels make; NULL for those that scatter nothing. */
 const BsdfDef *const *material_set_closures(const MaterialSet *set);
 const Material *material_set_get(const MaterialSet *set, uint32_t material);

@@ -179,7 +179,7 @@ static void mark_fibres(const Scene *scene, const SurfaceBlock *surfaces, BsdfVi
     for (uint32_t i = 0; i < surfaces->count; ++i) {
         uint32_t instance = surface_instance((SurfaceLane){surfaces, i});
         if (instance != HIT_NO_INSTANCE && scene->meshes[scene->instances[instance].mesh].curves)
-            v->options[i] = BSDF_FIBRE;
+            v->options[i] = BSDF_ON_FIBRE;
     }
 }
 

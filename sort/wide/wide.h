@@ -17,6 +17,9 @@
 #include "base/vec.h"
 #include "ssl/ssl_kernel.h"
 #include <stdalign.h>
+#if defined(__SSE2__)
+#    include <emmintrin.h>
+#endif
 
 /* One scalar of each point. */
 typedef float WideRow[SSL_BLOCK];
@@ -32,16 +35,44 @@ static inline float3 wide_get3(const WideRow rows[3], uint32_t lane)
     return f3(rows[0][lane], rows[1][lane], rows[2][lane]);
 }
 
+/* Runs the statement for each lane k of a set. */
+#define WIDE_EACH(k, lanes)                                                                        \
+    for (uint32_t left_ = (lanes), k; left_ && (k = (uint32_t)__builtin_ctz(left_), true);         \
+         left_ &= left_ - 1)
+
+/* Returns the lanes whose numbers are -1; others are 0. */
+static inline uint16_t wide_lanes(const WideInts mask)
+{
+#if defined(__SSE2__)
+    __m128i low = _mm_packs_epi32(_mm_loadu_si128((const void *)&mask[0]),
+                                  _mm_loadu_si128((const void *)&mask[4]));
+    __m128i high = _mm_packs_epi32(_mm_loadu_si128((const void *)&mask[8]),
+                                   _mm_loadu_si128((const void *)&mask[12]));
+    return (uint16_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
+#else
+    uint32_t lanes = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        lanes |= (uint32_t)(mask[k] & 1) << k;
+    return (uint16_t)lanes;
+#endif
+}
+
+/* Returns the lanes in which a number is above zero. */
+static inline uint16_t wide_positive(const WideRow row)
+{
+    WideInts mask;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        mask[k] = -(row[k] > 0.0f);
+    return wide_lanes(mask);
+}
+
 /* Returns the lanes in which one of three rows is not zero, or no number. */
 static inline uint16_t wide_nonzero3(const WideRow rows[3])
 {
-    int32_t is_nonzero[SSL_BLOCK];
-    uint32_t lanes = 0;
+    WideInts mask;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        is_nonzero[k] = (rows[0][k] != 0.0f) | (rows[1][k] != 0.0f) | (rows[2][k] != 0.0f);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        lanes |= (uint32_t)is_nonzero[k] << k;
-    return (uint16_t)lanes;
+        mask[k] = -((rows[0][k] != 0.0f) | (rows[1][k] != 0.0f) | (rows[2][k] != 0.0f));
+    return wide_lanes(mask);
 }
 
 /* The classes of CPUs that programs are compiled for, narrow ones first. */

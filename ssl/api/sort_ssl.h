@@ -252,6 +252,50 @@ uint32_t sort_ssl_unit_find_param(const SortSslUnit *unit, const char *name);
 uint32_t sort_ssl_unit_find_output(const SortSslUnit *unit, const char *name);
 uint32_t sort_ssl_unit_find_attribute(const SortSslUnit *unit, const char *name);
 
+/* --- derivatives of units: by parameters and other inputs -------------------------------------------- */
+
+typedef enum SortSslInputKind {
+    SORT_SSL_INPUT_PARAM,
+    SORT_SSL_INPUT_GLOBAL,
+    SORT_SSL_INPUT_ATTRIBUTE,
+    SORT_SSL_INPUT_TEXTURE /* refused: there are no derivatives by texels */
+} SortSslInputKind;
+
+typedef struct SortSslInput {
+    SortSslInputKind kind;
+    const char *name;
+} SortSslInput;
+
+typedef struct SortSslDerivativeDesc {
+    size_t size_bytes; /* sizeof(SortSslDerivativeDesc) */
+    bool is_backward;
+    const SortSslInput
+        *inputs; /* [input_count] by which derivatives are taken: floats are among their numbers */
+    const char *const *outputs; /* [output_count] of which; backward: float and its vectors */
+    uint32_t input_count, output_count;
+    uint32_t direction_count; /* forward: 1 to 4; 0 is 1 */
+} SortSslDerivativeDesc;
+
+/* Makes of a unit the unit that computes a derivative of it, by the rules of fwd_diff and bwd_diff (ssl-derivatives.md), where
+ * functions need no mark. It is built and run like any other; parameters that are inputs are never baked. Its interface is
+ * that of the unit with these changes, where X is the name of a parameter, "global_value<NAME>", or "attribute<NAME>":
+ *
+ *   forward    further inputs: "tangent(X)" of each input X, a parameter for a parameter and else an attribute, 0 at first;
+ *              outputs: those of the list, then "tangent(OUTPUT)" of each. With several directions, "tangent2(X)" and
+ *              "tangent2(OUTPUT)" and so on follow
+ *   backward   further attributes: "adjoint(OUTPUT)", 0 at first. Outputs: "gradient(X)" of each input alone: at each point the
+ *              gradient of the sum of all numbers of these outputs times their adjoints
+ *
+ * A gradient that overflows is infinite or NaN; a tangent is then 0. Errors: SOURCE (a derivative is not possible: err has the
+ * first diagnostic), NOT_FOUND (a name), INVALID (no derivative; nothing given, or twice), UNSUPPORTED (a texture, or a unit
+ * that is a derivative), NO_MEMORY. */
+SortSslStatus sort_ssl_unit_differentiate(const SortSslUnit *unit, const SortSslDerivativeDesc *how,
+                                          SortSslDiags *diags, SortSslUnit **out_unit,
+                                          SortSslError *err);
+/* Whether an output is a gradient that is zero whatever the inputs are: only comparisons and the like read the input. False
+ * when out of range. */
+bool sort_ssl_unit_output_is_zero(const SortSslUnit *unit, uint32_t index);
+
 /* --- programs: a unit compiled to machine code ------------------------------------------------------ */
 
 typedef enum SortSslKind {
@@ -427,7 +471,8 @@ typedef enum SortSslFaultKind {
     SORT_SSL_FAULT_INDEX,     /* an array index out of range; the nearest element was taken */
     SORT_SSL_FAULT_LOOP,      /* loop_budget ran out */
     SORT_SSL_FAULT_RECURSION, /* loop_budget or stack_bytes ran out in a recursive call */
-    SORT_SSL_FAULT_CLOSURES   /* a closure grew beyond what it has room for */
+    SORT_SSL_FAULT_CLOSURES,  /* a closure grew beyond what it has room for */
+    SORT_SSL_FAULT_TAPE /* a loop that bwd_diff walks back took more turns than it has room for */
 } SortSslFaultKind;
 
 /* The first thing that went wrong at a point; its results are defined all the same. */
@@ -441,6 +486,27 @@ typedef struct SortSslFault {
 
 /* After a run: true if something went wrong at that point, which *out (may be NULL) describes. */
 bool sort_ssl_batch_fault(const SortSslBatch *batch, uint32_t point, SortSslFault *out);
+
+/* --- exact sums ---------------------------------------------------------------------------------------- */
+
+/* The sum of the results of points, as of the gradients of "backward" units: exact integer addition of numbers that are
+ * rounded once, to a multiple of 2^-64. So it has the same bits for any order of points and batches and any number of threads
+ * that have sums of their own. One thread at a time uses a sum. */
+typedef struct SortSslSum SortSslSum; /* given back by sort_ssl_sum_destroy */
+
+/* A sum of nothing, of all float numbers of all outputs of a program. Errors: INVALID, NO_MEMORY. */
+SortSslStatus sort_ssl_sum_create(const SortSslProgram *program, SortSslSum **out_sum,
+                                  SortSslError *err);
+void sort_ssl_sum_destroy(SortSslSum *sum);
+/* Adds the results of a run at points that are live. What cannot be summed is refused, and the sum stays as it was. Errors:
+ * INVALID (a batch of another program; with the first point: a number is infinite or NaN or at least 2^31 in absolute value, an
+ * adjoint is not finite, the point has a fault), LIMIT (more than 2^31 - 1 points). */
+SortSslStatus sort_ssl_sum_add(SortSslSum *sum, const SortSslBatch *batch, SortSslError *err);
+/* Adds another sum of the same program. Errors: INVALID, LIMIT. */
+SortSslStatus sort_ssl_sum_merge(SortSslSum *sum, const SortSslSum *other, SortSslError *err);
+/* The sum of a number of an output, rounded once; 0 for bools and ints. Errors: INVALID. */
+SortSslStatus sort_ssl_sum_value(const SortSslSum *sum, uint32_t output, uint32_t number,
+                                 double *out_value, SortSslError *err);
 
 #ifdef __cplusplus
 }

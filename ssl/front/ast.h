@@ -37,13 +37,18 @@ typedef struct StmtList {
     uint32_t count;
 } StmtList;
 
-/* A type as written: `float3`, `Ray`, `float[4]`. */
+/* A type that is made of another: diff_pair<T>, differential<T>. */
+typedef enum DiffType { DIFF_TYPE_NONE, DIFF_TYPE_PAIR, DIFF_TYPE_DIFFERENTIAL } DiffType;
+
+/* A type as written: `float3`, `Ray`, `float[4]`, `diff_pair<float3>`. */
 typedef struct TypeName {
     Span span;
-    SslType basic; /* when struct_name is NULL */
+    SslType basic; /* when struct_name and inner are NULL */
     const char *struct_name;
-    bool is_bad;    /* it was reported */
-    ExprList sizes; /* the sizes of `T[a][b]`, outermost first; NULL stands for [] */
+    DiffType diff;
+    const struct TypeName *inner; /* the T of diff_pair<T>; NULL: an ordinary type */
+    bool is_bad;                  /* it was reported */
+    ExprList sizes;               /* the sizes of `T[a][b]`, outermost first; NULL stands for [] */
 } TypeName;
 
 /* --- expressions --- */
@@ -68,6 +73,7 @@ typedef enum ExprKind {
     EXPR_ATTRIBUTE, /* attribute<name>, attribute_exists<name>: op says which */
     EXPR_CLOSURE,   /* make_closure<name>(args) */
     EXPR_TEXTURE,   /* texture2d_sample<name>(args, options) */
+    EXPR_DETACH,    /* detach(a), no_diff a: the value without its derivatives */
     EXPR_CONVERT /* added by the checker: converts a to another type (int to float, float to a vector) */
 } ExprKind;
 
@@ -87,6 +93,15 @@ typedef struct TextureCall {
     Expr *blur, *width;  /* checked: float; NULL: 0 and 1 */
     int32_t channel;     /* checked: the first channel; -1: the call has no such option */
 } TextureCall;
+
+/* What stands before the arguments of fwd_diff(f)(...) and bwd_diff(f)(...). */
+typedef struct DiffTarget {
+    bool is_backward;
+    Span span;        /* fwd_diff(f) */
+    const char *name; /* the function; NULL: `inner` is derived */
+    Span name_span;
+    const struct DiffTarget *inner;
+} DiffTarget;
 
 enum { COST_MAX = 10000 };
 
@@ -110,6 +125,7 @@ struct Expr {
     Span name_span;
     TypeName *type_name; /* CONSTRUCT, with a keyword */
     TextureCall *texture;
+    const DiffTarget *target; /* CALL of a derivative; NULL: of a function */
     union {
         bool bool_value;
         int32_t int_value;
@@ -160,6 +176,7 @@ struct VarDecl {
     VarKind kind;
     Direction direction; /* PARAM */
     bool is_const;
+    bool is_no_diff;     /* PARAM, MEMBER: it has no derivative */
     Span span;           /* the span of the name */
     const char *name;    /* NULL: a parameter without a name, in a forward declaration */
     TypeName *type_name; /* shared by the declarators of one declaration */
@@ -200,7 +217,29 @@ struct StructDecl {
     VarList members;
     const Type *type; /* checked */
     bool is_library;
+    bool is_pair; /* checked: diff_pair<T>, made by the checker */
 };
+
+/* [Name], [Name(function)] or [Name(value)] before a function or a loop. */
+typedef enum AttributeKind {
+#define SSL_ATTRIBUTE(name, text, argument, place) MARK_##name,
+#include "ssl/front/attribute.inc"
+#undef SSL_ATTRIBUTE
+    MARK_COUNT
+} AttributeKind;
+
+typedef struct Attribute {
+    AttributeKind kind;
+    Span span; /* with the brackets */
+    const char *function;
+    Span function_span;
+    Expr *value;
+} Attribute;
+
+typedef struct AttributeList {
+    Attribute *items;
+    uint32_t count;
+} AttributeList;
 
 struct FuncDecl {
     Span span; /* the span of the name */
@@ -209,15 +248,23 @@ struct FuncDecl {
     bool is_of_bsdf;       /* a shader that the parser made of a bsdf */
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
     bool is_library;
-    bool is_sized; /* standard library only: has parameters T[], arrays of any one size */
-    bool is_bad;   /* the parser reported something in it */
+    bool is_sized;   /* standard library only: has parameters T[], arrays of any one size */
+    bool is_bad;     /* the parser reported something in it */
+    bool is_no_diff; /* its result has no derivative */
     TypeName return_name;
     VarList params;
-    Stmt *body; /* NULL: a forward declaration */
+    Stmt *body; /* NULL: a forward declaration, or a derivative that the compiler makes */
     MetadataList metadata;
+    AttributeList attributes;
     /* checked */
     const Type *return_type;
-    uint32_t id;          /* dense; the library's functions come first */
+    bool is_differentiable; /* marked so, or with a derivative of its own */
+    bool is_constant;       /* [TreatAsDifferentiable]: its derivative is zero */
+    /* The function's own derivatives and its substitute; NULL: there are none. */
+    FuncDecl *forward, *backward, *substitute;
+    FuncDecl *derivative_of; /* the compiler makes this function of that one */
+    bool is_backward;        /* bwd_diff of it, not fwd_diff */
+    uint32_t id;             /* dense; the library's functions come first */
     uint32_t local_count; /* the number of parameters and locals; larger than every VarDecl.index */
     FuncDecl *next_overload;
     ARRAY(struct FuncCall {
@@ -254,6 +301,8 @@ struct Stmt {
     Span span;
     Expr *expr, *step;
     Stmt *init, *body, *other;
+    const Attribute *max_iters; /* of a loop; NULL: none */
+    uint32_t max_trips;         /* checked: its value; 0: none */
     StmtList list;
     VarList vars;
 };

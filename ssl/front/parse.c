@@ -196,7 +196,9 @@ bool parse_at_type(const Parser *p)
     if (token_is_type(parse_token(p)->kind, &type)) /* float(x) is an expression */
         return next != TOKEN_OPEN &&
                (next == TOKEN_NAME || !name_map_get(&p->misnamed, parse_token(p)->text));
-    return parse_is(p, TOKEN_NAME) &&
+    if (parse_at_diff_type(p))
+        return true;
+    return parse_is(p, TOKEN_NAME) && !parse_at_no_diff(p) &&
            (next == TOKEN_NAME ||
             (next == TOKEN_OPEN_BRACKET && name_map_get(&p->struct_names, parse_token(p)->text)));
 }
@@ -216,7 +218,9 @@ ExprList parse_sizes(Parser *p)
 TypeName parse_type_name(Parser *p)
 {
     TypeName name = {.span = parse_token(p)->span};
-    if (parse_is(p, TOKEN_NAME))
+    if (parse_at_diff_type(p))
+        parse_diff_type(p, &name);
+    else if (parse_is(p, TOKEN_NAME))
         name.struct_name = parse_advance(p)->text;
     else if (token_is_type(parse_token(p)->kind, &name.basic))
         parse_advance(p);

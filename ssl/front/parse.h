@@ -102,6 +102,18 @@ ExprList parse_arguments(Parser *p, Span *out_close); /* after '(', with the ')'
 Stmt *parse_block(Parser *p); /* at '{' */
 Stmt *parse_statement(Parser *p);
 VarList parse_params(Parser *p); /* ( ... ) */
+/* parse_diff.c: what derivatives add to the grammar. None of its words is reserved. */
+/* [Name(argument)] ... before a function or a loop; none is fine. Those of the other place are reported. */
+AttributeList parse_attributes(Parser *p, bool is_loop);
+bool parse_at_diff_type(const Parser *p); /* diff_pair<T>, differential<T> */
+void parse_diff_type(Parser *p, TypeName *name);
+bool parse_at_no_diff(const Parser *p); /* the word, before a declaration or an expression */
+/* After fwd_diff(f), at the next '(': what is derived; NULL after a report. */
+const DiffTarget *parse_diff_target(Parser *p, const Expr *head);
+bool parse_is_diff_word(const char *name, bool *out_is_backward); /* fwd_diff, bwd_diff */
+/* Takes the '>' that closes a '<', which may be the first half of `>>` or `>=`. */
+bool parse_close_angle(Parser *p, const char *where);
+
 bool parse_at_bsdf(const Parser *p);
 void parse_bsdf(Parser *p);
 

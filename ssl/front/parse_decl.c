@@ -64,9 +64,18 @@ MetadataList parse_metadata(Parser *p)
     return (MetadataList){list.data, list.count};
 }
 
+static bool accept_no_diff(Parser *p)
+{
+    bool is_there = parse_at_no_diff(p);
+    if (is_there)
+        parse_advance(p);
+    return is_there;
+}
+
 static VarDecl *parse_param(Parser *p)
 {
     VarDecl var = {.kind = VAR_PARAM};
+    var.is_no_diff = accept_no_diff(p);
     var.is_const = parse_accept(p, TOKEN_CONST);
     if (parse_accept(p, TOKEN_OUT))
         var.direction = DIRECTION_OUT;
@@ -148,6 +157,7 @@ static void parse_struct(Parser *p)
         return;
     while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking) {
         TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+        bool is_no_diff = accept_no_diff(p);
         *type_name = parse_type_name(p);
         if (p->is_panicking)
             break;
@@ -158,6 +168,7 @@ static void parse_struct(Parser *p)
         parse_semicolon(p, "after the member");
         for (uint32_t i = 0; i < vars.count; ++i) {
             vars.items[i]->index = members.count;
+            vars.items[i]->is_no_diff = is_no_diff;
             array_push(p->arena, &members, vars.items[i]);
         }
     }
@@ -195,7 +206,9 @@ static void parse_attribute(Parser *p)
 /* A function, or constants: both begin with a type. */
 static void parse_typed(Parser *p)
 {
-    FuncDecl func = {0};
+    FuncDecl func = {.attributes = parse_attributes(p, false)};
+    Span begin = parse_token(p)->span;
+    func.is_no_diff = accept_no_diff(p);
     func.is_componentwise =
         p->is_library && parse_is(p, TOKEN_NAME) && parse_token(p)->text == p->componentwise;
     if (func.is_componentwise)
@@ -208,6 +221,9 @@ static void parse_typed(Parser *p)
         parse_function(p, func);
         return;
     }
+    if (func.attributes.count > 0 || func.is_no_diff)
+        parse_report(p, ATTRIBUTE_PLACE, func.is_no_diff ? begin : func.attributes.items[0].span,
+                     func.is_no_diff ? "no_diff" : "this attribute", "a function");
     TypeName *type_name = ARENA_NEW(p->arena, TypeName);
     *type_name = func.return_name;
     VarList vars = parse_declarators(p, VAR_CONSTANT, is_const, type_name);
@@ -237,6 +253,12 @@ static void parse_declaration(Parser *p)
         break;
     case TOKEN_SEMICOLON:
         parse_advance(p);
+        break;
+    case TOKEN_OPEN_BRACKET:
+        if (parse_next_kind(p) == TOKEN_NAME)
+            parse_typed(p);
+        else
+            parse_report(p, EXPECTED_DECLARATION, token->span, parse_describe(p));
         break;
     case TOKEN_CONST:
     case TOKEN_NAME:

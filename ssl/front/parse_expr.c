@@ -13,6 +13,8 @@ static Expr *error_expr(Parser *p, Span span)
     return e;
 }
 
+static Expr *parse_unary(Parser *p);
+
 static uint16_t deeper(uint16_t depth, const Expr *child)
 {
     return child && child->depth > depth ? child->depth : depth;
@@ -144,21 +146,7 @@ static const char *parse_angle_name(Parser *p, const char *what, Span *out_span)
         return NULL;
     const char *name =
         parse_name(p, arena_printf(p->arena, "between < and > of %s", what), true, out_span);
-    if (!name)
-        return NULL;
-    Token *token = &p->tokens[p->at];
-    TokenKind rest = token->kind == TOKEN_SHR             ? TOKEN_GREATER
-                     : token->kind == TOKEN_GREATER_EQUAL ? TOKEN_ASSIGN
-                     : token->kind == TOKEN_SHR_ASSIGN    ? TOKEN_GREATER_EQUAL
-                                                          : TOKEN_END;
-    if (rest != TOKEN_END) {
-        token->kind = rest;
-        token->text = token_kind_text(rest);
-        ++token->span.begin;
-    } else if (!parse_expect(p, TOKEN_GREATER, "after the name")) {
-        return NULL;
-    }
-    return name;
+    return name && parse_close_angle(p, "after the name") ? name : NULL;
 }
 
 /* u, v ..., option = value ...; after '('. */
@@ -258,17 +246,37 @@ static Expr *parse_literal(Parser *p)
     return make(p, e);
 }
 
+/* fwd_diff(f)(arguments), at the second '('. */
+static Expr *parse_diff_call(Parser *p, const Expr *head)
+{
+    const DiffTarget *target = parse_diff_target(p, head);
+    if (!target)
+        return error_expr(p, head->span);
+    Span close;
+    parse_advance(p);
+    ExprList args = parse_arguments(p, &close);
+    return make(p, (Expr){.kind = EXPR_CALL,
+                          .span = span_join(head->span, close),
+                          .name = head->name,
+                          .name_span = head->span,
+                          .target = target,
+                          .args = args});
+}
+
 /* name, or name(arguments) */
 static Expr *parse_name_or_call(Parser *p)
 {
     const Token *token = parse_advance(p);
     Expr e = {
         .kind = EXPR_NAME, .span = token->span, .name = token->text, .name_span = token->span};
+    bool is_backward;
     if (parse_accept(p, TOKEN_OPEN)) {
         Span close;
         e.kind = EXPR_CALL;
         e.args = parse_arguments(p, &close);
         e.span = span_join(token->span, close);
+        if (parse_is(p, TOKEN_OPEN) && parse_is_diff_word(e.name, &is_backward))
+            return parse_diff_call(p, &e);
     }
     return make(p, e);
 }
@@ -300,6 +308,30 @@ static Expr *parse_construction(Parser *p, SslType type)
                           .args = args});
 }
 
+/* diff_pair<float>(value, derivative) */
+static Expr *parse_diff_construction(Parser *p)
+{
+    TypeName *name = ARENA_NEW(p->arena, TypeName);
+    *name = parse_type_name(p);
+    if (p->is_panicking || !parse_expect(p, TOKEN_OPEN, "after the type"))
+        return error_expr(p, name->span);
+    Span close;
+    ExprList args = parse_arguments(p, &close);
+    return make(p, (Expr){.kind = EXPR_CONSTRUCT,
+                          .span = span_join(name->span, close),
+                          .type_name = name,
+                          .args = args});
+}
+
+/* no_diff a */
+static Expr *parse_no_diff(Parser *p)
+{
+    Span word = parse_advance(p)->span;
+    Expr *operand = parse_unary(p);
+    return make(p,
+                (Expr){.kind = EXPR_DETACH, .span = span_join(word, operand->span), .a = operand});
+}
+
 static Expr *parse_primary(Parser *p)
 {
     const Token *token = parse_token(p);
@@ -312,7 +344,9 @@ static Expr *parse_primary(Parser *p)
     case TOKEN_STRING:
         return parse_literal(p);
     case TOKEN_NAME:
-        return parse_name_or_call(p);
+        return parse_at_no_diff(p)     ? parse_no_diff(p)
+               : parse_at_diff_type(p) ? parse_diff_construction(p)
+                                       : parse_name_or_call(p);
     case TOKEN_GLOBAL_VALUE:
     case TOKEN_ATTRIBUTE:
     case TOKEN_ATTRIBUTE_EXISTS:
@@ -391,8 +425,6 @@ static Expr *parse_postfix(Parser *p)
     }
     return e;
 }
-
-static Expr *parse_unary(Parser *p);
 
 /* (type)a */
 static Expr *parse_cast(Parser *p)

@@ -186,12 +186,30 @@ Stmt *parse_block(Parser *p)
                           .list = {list.data, list.count}});
 }
 
+/* [MaxIters(n)] for (...) ... */
+static Stmt *parse_attributed(Parser *p)
+{
+    AttributeList list = parse_attributes(p, true);
+    if (p->is_panicking || list.count == 0)
+        return make(p, (Stmt){.kind = STMT_ERROR, .span = parse_token(p)->span});
+    if (!parse_is(p, TOKEN_FOR) && !parse_is(p, TOKEN_WHILE) && !parse_is(p, TOKEN_DO))
+        report(p->diags, ATTRIBUTE_PLACE, list.items[0].span, "this attribute", "a loop");
+    if (list.count > 1)
+        report(p->diags, DERIVATIVE_TWICE, list.items[1].span, "MaxIters");
+    Stmt *s = parse_statement(p);
+    s->max_iters = &list.items[0];
+    return s;
+}
+
 static Stmt *parse_any(Parser *p)
 {
     const Token *token = parse_token(p);
     switch ((int)token->kind) {
     case TOKEN_OPEN_BRACE:
         return parse_block(p);
+    case TOKEN_OPEN_BRACKET:
+        return parse_next_kind(p) == TOKEN_NAME ? parse_attributed(p)
+                                                : parse_expression_statement(p);
     case TOKEN_SEMICOLON:
         parse_advance(p);
         return make(p, (Stmt){.kind = STMT_EMPTY, .span = token->span});

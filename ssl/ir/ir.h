@@ -145,7 +145,33 @@ typedef struct IrFunc {
 typedef struct IrFaultSite {
     SslFaultKind kind;
     Span span;
+    uint32_t max_trips; /* of a loop: [MaxIters], which only derive.c reads; 0: none */
 } IrFaultSite;
+
+/* A parameter of a function in the source, or its result, and which of its leaves have derivatives. */
+typedef enum IrPortKind { IR_PORT_IN, IR_PORT_OUT, IR_PORT_INOUT, IR_PORT_RESULT } IrPortKind;
+typedef struct IrPort {
+    IrPortKind kind;
+    uint32_t leaf_count, active_count;
+    const uint8_t *active; /* [leaf_count] */
+} IrPort;
+
+/* What the source says of a function whose derivatives are taken, or that has derivatives of its own. */
+typedef struct IrDiffFacts {
+    IrFuncId func;
+    IrFuncId forward, backward, substitute; /* 0: none */
+    bool is_constant;                       /* its derivative is zero */
+    const IrPort *ports;                    /* the parameters in order, then the result */
+    uint32_t port_count;
+    const char *name;
+    Span span;
+} IrDiffFacts;
+
+/* A function that derive.c builds: fwd_diff(of) or bwd_diff(of). */
+typedef struct IrDerivative {
+    IrFuncId id, of;
+    bool is_backward;
+} IrDerivative;
 
 typedef struct IrOutput {
     const char *name;
@@ -184,6 +210,10 @@ typedef struct IrModule {
     ARRAY(IrTable) tables;
     ARRAY(SslTextureSite) texture_sites;
     ARRAY(IrFaultSite) fault_sites;
+    /* From lowering to derive.c; empty afterwards. */
+    ARRAY(IrDerivative) derivatives;
+    ARRAY(IrDiffFacts) diff_facts;
+    bool has_detach;
     uint32_t source_file; /* the file number of the user's source in spans */
 } IrModule;
 

@@ -473,6 +473,19 @@ IrValue ir_build_bounds(IrBuilder *b, IrValue index, uint32_t count, uint32_t fa
     return result;
 }
 
+IrValue ir_build_detach(IrBuilder *b, IrValue v)
+{
+    IrType type = ir_build_type(b, v);
+    IrValue result;
+    b->module->has_detach = true;
+    ir_build_inst(
+        b,
+        &(IrNewInst){
+            .op = IR_DETACH, .args = &v, .types = &type, .arg_count = 1, .result_count = 1},
+        &result);
+    return result;
+}
+
 IrValue ir_build_closure(IrBuilder *b, uint32_t row, const IrValue *args, uint32_t arg_count)
 {
     IrType type = IR_CLOSURE;
@@ -645,7 +658,7 @@ void ir_loop_end(IrBuilder *b, IrValue go_on, const IrValue *next, uint32_t coun
 
 uint32_t ir_add_fault_site(IrModule *m, SslFaultKind kind, Span span)
 {
-    array_push(m->arena, &m->fault_sites, (IrFaultSite){kind, span});
+    array_push(m->arena, &m->fault_sites, (IrFaultSite){.kind = kind, .span = span});
     return m->fault_sites.count - 1;
 }
 

@@ -130,6 +130,12 @@ uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared);
 void lower_set_span(Emit *m, Span span);
 Span lower_span(Lowering *l, Span span); /* translates library spans to file numbers of `diags` */
 
+/* --- derivatives (lower_diff.c) --- */
+/* Has derive.c build a derivative as function `id`. */
+void lower_derivative(Lowering *l, const FuncDecl *f, IrFuncId id);
+/* Notes what derive.c must know of a function, once. */
+void lower_diff_facts(Lowering *l, const FuncDecl *f, IrFuncId id);
+
 /* --- regions (region.c) --- */
 
 /* An IF whose results are the slots of a set and some extra values:

@@ -388,6 +388,8 @@ static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *s
         return STATUS_SOURCE;
     l->module->info.attributes = l->attributes.data;
     l->module->info.attribute_count = l->attributes.count;
+    if (l->module->derivatives.count > 0)
+        return STATUS_OK; /* ir_derive completes the module */
     ir_mark_recursion(l->module);
     Error err = {0};
     if (ir_verify(l->module, &err) != STATUS_OK) {

@@ -12,7 +12,8 @@ typedef struct LowerTables {
     uint32_t global_count, closure_count, attribute_count;
 } LowerTables;
 
-/* Compiles one shader of `src` to a verified module in `arena`, whose out-of-memory jump must be set. The module has
+/* Compiles one shader of `src` to a verified module in `arena`, whose out-of-memory jump must be set. Derivatives that the
+ * source takes are only listed in it, and ir_derive builds them, before anything else reads the module. The module has
  * only the functions that the shader reaches, callees after their callers. The syntax tree stays in the arena
  * too; ir_module_clone makes a copy without it. STATUS_SOURCE: `diags` has at least one error more. */
 Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,

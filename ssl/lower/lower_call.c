@@ -24,9 +24,14 @@ IrFuncId lower_func_id(Lowering *l, const FuncDecl *f, uint32_t array_size)
         if (l->queue.data[i].func == f && l->queue.data[i].array_size == array_size)
             return l->queue.data[i].id;
     FuncInstance instance = {f, array_size, ir_reserve_func(l->module)};
-    array_push(l->arena, &l->queue, instance);
     if (!f->is_sized)
         l->func_ids[f->id] = instance.id;
+    if (f->derivative_of)
+        lower_derivative(l, f, instance.id);
+    else
+        array_push(l->arena, &l->queue, instance);
+    if (f->forward || f->backward || f->substitute || f->is_constant)
+        lower_diff_facts(l, f, instance.id);
     return instance.id;
 }
 

@@ -350,7 +350,9 @@ static Value lower_construct(Emit *m, const Expr *e)
         for (uint32_t k = 0; k < part.type->leaves; ++k)
             *next++ = part.leaf[k];
     }
-    ASSERT(next == leaf + e->type->leaves);
+    const IrValue *zero = value_zero(m, e->type).leaf;
+    for (; next < leaf + e->type->leaves; ++next) /* a pair without its derivative */
+        *next = zero[next - leaf];
     return (Value){e->type, leaf};
 }
 
@@ -392,6 +394,18 @@ static Value lower_closure(Emit *m, const Expr *e)
     }
     lower_set_span(m, e->span);
     return make(m, e->type, ir_build_closure(m->b, e->row, args.data, args.count));
+}
+
+/* detach(a): only derive.c sees the difference. */
+static Value lower_detach(Emit *m, const Expr *e)
+{
+    Value v = lower_expr(m, e->a);
+    IrValue *leaf = value_leaves(m, e->type);
+    lower_set_span(m, e->span);
+    for (uint32_t i = 0; i < e->type->leaves; ++i)
+        leaf[i] = ir_kind(leaf_type(e->type, i)) == IR_FLOAT ? ir_build_detach(m->b, v.leaf[i])
+                                                             : v.leaf[i];
+    return (Value){e->type, leaf};
 }
 
 /* What the host's tables give. A bsdf runs on rows of numbers alone, where there is none of it. */
@@ -453,6 +467,8 @@ Value lower_expr(Emit *m, const Expr *e)
         return lower_of_host(m, e);
     case EXPR_CONVERT:
         return convert(m, e->a, e->type);
+    case EXPR_DETACH:
+        return lower_detach(m, e);
     case EXPR_STRING:
         return value_string(m, e->name);
     case EXPR_ERROR:

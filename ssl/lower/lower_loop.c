@@ -103,8 +103,9 @@ void lower_loop(Emit *m, const Stmt *s)
 
     lower_set_span(m, head_span(s));
     Span span = lower_span(m->lowering, head_span(s));
-    ir_loop_begin(m->b, ir_add_fault_site(m->lowering->module, SSL_FAULT_LOOP, span), state,
-                  carried.count, state);
+    uint32_t site = ir_add_fault_site(m->lowering->module, SSL_FAULT_LOOP, span);
+    m->lowering->module->fault_sites.data[site].max_trips = s->max_trips;
+    ir_loop_begin(m->b, site, state, carried.count, state);
     ++m->region_depth;
     for (uint32_t i = 0; i < carried.count; ++i)
         m->env.data[carried.data[i]] = carried.data[i] == m->returned ? no : state[i];

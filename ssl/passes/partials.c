@@ -3,6 +3,7 @@
  * argument. docs/internals/derivatives.md has the table of guards and of the values there. */
 #include "ssl/passes/partials.h"
 #include "base/check.h"
+#include "ssl/ir/ir_clone.h"
 #include <float.h>
 #include <math.h>
 
@@ -272,4 +273,53 @@ bool ir_choice(IrBuilder *b, IrOp op, const IrValue *args, IrChoice *out)
     default:
         return false;
     }
+}
+
+/* --- of any operation ------------------------------------------------------------------------- */
+
+IrValue ir_finite_all(IrBuilder *b, IrValue v)
+{
+    IrType type = ir_build_type(b, v);
+    if (!ir_is_array(type))
+        return ir_finite(b, v);
+    uint32_t count = ir_count(type);
+    IrValue *elements = ARENA_ARRAY(ir_build_module(b)->arena, IrValue, count);
+    for (uint32_t i = 0; i < count; ++i)
+        elements[i] = ir_finite(b, ir_build2(b, IR_ARRAY_GET, v, ir_const_int(b, (int32_t)i)));
+    return ir_build_array(b, IR_FLOAT, elements, count);
+}
+
+/* Returns the tangent of an argument as a value, which may be of zeros. */
+static IrValue or_zero(IrBuilder *b, IrValue arg, IrValue tangent)
+{
+    return tangent ? tangent : ir_build_zero(b, ir_build_type(b, arg));
+}
+
+IrValue ir_tangent_of_any(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count,
+                          IrValue result, const IrValue *tangents)
+{
+    IrChoice choice;
+    switch (op) {
+    case IR_DDX:
+    case IR_DDY:
+        return ir_build1(b, op, tangents[0]);
+    case IR_ARRAY: {
+        IrValue *elements = ARENA_ARRAY(ir_build_module(b)->arena, IrValue, arg_count);
+        for (uint32_t i = 0; i < arg_count; ++i)
+            elements[i] = or_zero(b, args[i], tangents[i]);
+        return ir_build_array(b, IR_FLOAT, elements, arg_count);
+    }
+    case IR_ARRAY_GET:
+        return ir_build2(b, op, tangents[0], args[1]);
+    case IR_ARRAY_SET:
+        return ir_build3(b, op, or_zero(b, args[0], tangents[0]), args[1],
+                         or_zero(b, args[2], tangents[2]));
+    default:
+        break;
+    }
+    if (!ir_choice(b, op, args, &choice))
+        return ir_tangent(b, op, args, result, tangents);
+    IrValue x = or_zero(b, args[choice.if_true], tangents[choice.if_true]);
+    return ir_build_select(b, choice.cond, x,
+                           or_zero(b, args[choice.if_false], tangents[choice.if_false]));
 }

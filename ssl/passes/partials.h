@@ -19,6 +19,14 @@ IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
 /* Returns v, or 0 where v is infinite or NaN. */
 IrValue ir_finite(IrBuilder *b, IrValue v);
 
+/* Returns v, an array or not, with 0 in place of what is infinite or NaN. */
+IrValue ir_finite_all(IrBuilder *b, IrValue v);
+
+/* The tangent of any operation with the flag D and one result, but not of a texture lookup: of a choice or an array
+ * operation, too. At least one tangent is not 0. A DDX or DDY gives that of the tangent. */
+IrValue ir_tangent_of_any(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count,
+                          IrValue result, const IrValue *tangents);
+
 /* An operation whose result is one of two arguments: cond ? args[if_true] : args[if_false]. */
 typedef struct IrChoice {
     IrValue cond;

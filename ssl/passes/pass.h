@@ -11,6 +11,39 @@ enum {
     IR_DIRECTIONS = 2 /* d/dx and d/dy */
 };
 
+/* derive.c: builds the derivatives that the source takes, before all other passes, and completes the module that
+ * lowering left. STATUS_SOURCE: one of them cannot be built. STATUS_INTERNAL: the result is invalid IR. */
+Status ir_derive(IrModule *m, DiagList *diags, Error *err) SORT_MUST_CHECK;
+
+typedef enum IrInputKind { IR_INPUT_PARAM, IR_INPUT_GLOBAL, IR_INPUT_ATTRIBUTE } IrInputKind;
+/* A value that the entry reads, with the kinds of its numbers. */
+typedef struct IrKernelInput {
+    IrInputKind kind;
+    uint32_t index; /* of the parameter, row or attribute */
+    uint32_t number_count;
+    const IrKind *kinds; /* [number_count] */
+} IrKernelInput;
+/* A derivative of the entry. Forward: the entry's new results are those of `outputs`, then for each direction their tangents.
+ * Backward: a number for each of the inputs' own. */
+typedef struct IrKernelDerivative {
+    bool is_backward;
+    uint32_t direction_count; /* forward: 1 to DERIVE_DIRECTIONS_MAX */
+    const IrKernelInput *inputs;
+    uint32_t input_count;
+    const uint32_t *outputs; /* rows of IrModule.outputs */
+    uint32_t output_count;
+    /* What the derivative reads beside the inputs: forward [direction_count][input_count], tangents of the inputs; backward
+     * [output_count], adjoints of the outputs. */
+    const IrKernelInput *seeds;
+    const IrOutput *rows; /* IrModule.outputs afterwards */
+    uint32_t row_count;
+    bool *out_is_flat; /* [input_count] backward: its derivative is zero whatever the inputs are */
+} IrKernelDerivative;
+/* derive_kernel.c: does what ir_derive does, and puts a derivative of the entry in the entry's place. The caller has
+ * extended `info` by what the derivative reads. */
+Status ir_derive_kernel(IrModule *m, const IrKernelDerivative *how, DiagList *diags,
+                        Error *err) SORT_MUST_CHECK;
+
 /* specialise.c: replaces reads of the named parameters by constants, and rebuilds as ir_rebuild does. */
 void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
 

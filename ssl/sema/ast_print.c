@@ -38,7 +38,8 @@ static const char *kind_name(const Expr *e)
         [EXPR_ASSIGN] = "assign",   [EXPR_STEP] = "step",           [EXPR_CALL] = "call",
         [EXPR_LIST] = "list",       [EXPR_CONSTRUCT] = "construct", [EXPR_INDEX] = "index",
         [EXPR_MEMBER] = "member",   [EXPR_GLOBAL] = "global",       [EXPR_ATTRIBUTE] = "attribute",
-        [EXPR_CLOSURE] = "closure", [EXPR_TEXTURE] = "texture",     [EXPR_CONVERT] = "convert"};
+        [EXPR_CLOSURE] = "closure", [EXPR_TEXTURE] = "texture",     [EXPR_CONVERT] = "convert",
+        [EXPR_DETACH] = "detach"};
     return names[e->kind];
 }
 

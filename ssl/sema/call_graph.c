@@ -116,8 +116,10 @@ static bool expr_ends(const Ends *t, const Expr *e)
     for (; e; e = e->a) {
         bool is_lazy =
             e->kind == EXPR_BINARY && (e->op == TOKEN_LOGICAL_AND || e->op == TOKEN_LOGICAL_OR);
-        if (e->kind == EXPR_CALL && e->callee.func && e->callee.func->id >= t->library_count &&
-            !t->ends[e->callee.func->id])
+        const FuncDecl *callee = e->kind == EXPR_CALL ? e->callee.func : NULL;
+        while (callee && callee->derivative_of)
+            callee = callee->derivative_of;
+        if (callee && callee->id >= t->library_count && !t->ends[callee->id])
             return false;
         if (!exprs_end(t, &e->args))
             return false;

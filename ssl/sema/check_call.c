@@ -252,15 +252,114 @@ static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
             e->args.items[i] = coerce_wrap(s, arg, wanted);
         }
     }
+    if (c->func)
+        check_keeps_derivative(s, e, c->func);
     const Type *result =
         c->func ? c->func->return_type : type_basic(builtin_return_type(c->builtin));
     e->type = c->width > 1 && type_is(result, SSL_FLOAT) ? vector_result(e, c->width) : result;
     e->callee.func = c->func;
     e->callee.builtin = c->builtin;
     e->callee.width = c->width;
-    if (c->func)
-        note_call(s, c->func, e->name_span);
+    FuncDecl *called = c->func;
+    while (called && called->derivative_of) /* what the compiler makes has no calls of its own */
+        called = called->derivative_of;
+    if (called)
+        note_call(s, called, e->name_span);
     return expr_seal(e);
+}
+
+/* --- fwd_diff(f)(...), bwd_diff(f)(...) ---------------------------------------------------------- */
+
+static void report_not_differentiable(Sema *s, const DiffTarget *target, const CandidateList *list)
+{
+    if (!list->data[0].func || list->data[0].func->is_shader) {
+        report(s->diags, DIFF_OF_WHAT, target->span, target->is_backward ? "bwd_diff" : "fwd_diff");
+        report(s->diags, NOTE_WRITE, (Span){0},
+               "[Differentiable] and a function that does what you derive: operations of the "
+               "language and shaders are no functions");
+        return;
+    }
+    report(s->diags, NOT_DIFFERENTIABLE, target->name_span, target->name);
+    report(s->diags, NOTE_WRITE, (Span){0},
+           arena_printf(s->arena, "[Differentiable] before '%s'",
+                        list->data[0].func->return_name.span.end
+                            ? sema_func_text(list->data[0].func, s->arena)
+                            : target->name));
+}
+
+/* The derivatives of all functions of the name. Returns false after a report. */
+static bool diff_candidates(Sema *s, const DiffTarget *target, Expr *call, CandidateList *out)
+{
+    CandidateList of = {0};
+    if (target->name)
+        of = overload_candidates(s, target->name);
+    else if (!diff_candidates(s, target->inner, call, &of))
+        return false;
+    if (of.count == 0) {
+        Expr *unknown = ARENA_NEW(s->arena, Expr);
+        *unknown = (Expr){.kind = EXPR_CALL,
+                          .name = target->name,
+                          .name_span = target->name_span,
+                          .span = target->name_span};
+        report_unknown(s, unknown);
+        return false;
+    }
+    uint32_t errors = diag_error_count(s->diags);
+    for (uint32_t i = 0; i < of.count; ++i) {
+        FuncDecl *f = of.data[i].func;
+        if (!f || f->is_shader || !(f->is_differentiable || f->is_library))
+            continue;
+        FuncDecl *made = derivative_of(s, f, target->is_backward);
+        if (made)
+            array_push(s->arena, out, ((Candidate){.func = made}));
+    }
+    if (out->count == 0 && diag_error_count(s->diags) == errors) {
+        if (of.count == 1 && of.data[0].func && of.data[0].func->is_sized)
+            report(s->diags, DERIVATIVE_UNSIZED, target->name_span, target->name);
+        else
+            report_not_differentiable(s, target, &of);
+    }
+    return out->count > 0;
+}
+
+static Expr *check_diff_call(Sema *s, Expr *e)
+{
+    CandidateList list = {0};
+    bool is_ambiguous, is_good = true;
+    if (!diff_candidates(s, e->target, e, &list))
+        return expr_error(e);
+    e->name = list.data[0].func->name;
+    for (uint32_t i = 0; i < e->args.count; ++i) {
+        e->args.items[i] = check_argument(s, &list, i, e->args.items[i]);
+        is_good = is_good && !type_is_error(e->args.items[i]->type);
+    }
+    if (!is_good)
+        return expr_error(e);
+    const Candidate *c = overload_choose(&list, &e->args, &is_ambiguous);
+    return c ? finish_call(s, e, c) : report_no_choice(s, e, &list, is_ambiguous);
+}
+
+/* detach(a), diff_pair(a, b), and fwd_diff(f) that nothing calls: words that a file may use for functions of its own.
+ * Returns NULL for other calls. */
+static Expr *check_diff_word(Sema *s, Expr *e)
+{
+    if (name_map_get(&s->module->functions, e->name))
+        return NULL;
+    Str name = str_from(e->name);
+    bool is_detach = str_equal_c(name, "detach") || str_equal_c(name, "no_diff");
+    if (is_detach && e->args.count == 1) {
+        e->kind = EXPR_DETACH;
+        e->a = e->args.items[0];
+        e->args = (ExprList){0};
+        return check_expr(s, e);
+    }
+    if (str_equal_c(name, "diff_pair"))
+        return check_diff_pair(s, e);
+    if (!str_equal_c(name, "fwd_diff") && !str_equal_c(name, "bwd_diff"))
+        return NULL;
+    report(s->diags, DIFF_OF_WHAT, e->span, e->name);
+    report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "%s(f)(arguments)", e->name));
+    return expr_error(e);
 }
 
 Expr *check_call(Sema *s, Expr *e)
@@ -272,6 +371,11 @@ Expr *check_call(Sema *s, Expr *e)
         e->kind = EXPR_CONSTRUCT;
         return check_construct(s, e, decl->type);
     }
+    if (e->target)
+        return check_diff_call(s, e);
+    Expr *diff = check_diff_word(s, e);
+    if (diff)
+        return diff;
     CandidateList list = overload_candidates(s, e->name);
     bool is_good = true, is_ambiguous;
     for (uint32_t i = 0; i < e->args.count; ++i) {

@@ -13,6 +13,13 @@ static Expr *construct_struct(Sema *s, Expr *e, const Type *type)
 {
     ASSERT(type->kind == TYPE_STRUCT);
     const VarList *members = &type->decl->members;
+    if (type->decl->is_pair && e->args.count == 1) { /* without a derivative: zero */
+        e->args.items[0] = coerce(s, e->args.items[0], members->items[0]->type);
+        if (type_is_error(e->args.items[0]->type))
+            return expr_error(e);
+        e->type = type;
+        return expr_seal(e);
+    }
     if (e->args.count != members->count) {
         report(s->diags, BAD_ARGUMENT_COUNT, e->span, type->decl->name,
                count_text(s, members->count, "argument"), text_of_number(s, e->args.count));

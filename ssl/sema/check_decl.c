@@ -395,6 +395,7 @@ void check_file(Sema *s)
     }
     if (report_is_full(s->diags))
         return;
+    check_diff_attributes(s);
     s->last_caller = ARENA_ARRAY(s->arena, uint32_t, s->module->func_count);
     for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i)
         if (ast->funcs.data[i]->body)

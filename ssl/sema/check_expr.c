@@ -392,6 +392,11 @@ Expr *check_expr(Sema *s, Expr *e)
         return check_closure(s, e);
     case EXPR_TEXTURE:
         return check_texture(s, e);
+    case EXPR_DETACH:
+        ++s->detached;
+        e->a = check_value(s, e->a);
+        --s->detached;
+        return type_is_error(e->a->type) ? expr_error(e) : expr_typed(e, e->a->type);
     case EXPR_CONVERT:
         break;
     }

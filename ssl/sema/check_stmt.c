@@ -106,6 +106,8 @@ static void check_if(Sema *s, Stmt *stmt)
 /* for, while and do. */
 static void check_loop(Sema *s, Stmt *stmt)
 {
+    if (stmt->max_iters)
+        check_max_iters(s, stmt);
     scope_open(s);
     if (stmt->init)
         check_stmt(s, stmt->init);

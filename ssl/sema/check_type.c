@@ -5,6 +5,8 @@ static const Type *named_type(Sema *s, const TypeName *name)
 {
     if (name->is_bad)
         return &type_error;
+    if (name->inner)
+        return check_diff_type(s, name, check_type(s, name->inner, NULL, NULL));
     if (!name->struct_name)
         return type_basic(name->basic);
     StructDecl *decl = name_map_get(&s->module->structs, name->struct_name);

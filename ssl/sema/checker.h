@@ -5,6 +5,18 @@
 #include "ssl/report.h"
 #include "ssl/sema/sema.h"
 
+/* A type made by differential_of or pair_of, or a function made by derivative_of. */
+typedef struct MadeType {
+    const Type *of, *made;
+    DiffType diff;
+} MadeType;
+
+typedef struct MadeFunc {
+    const FuncDecl *of;
+    FuncDecl *made;
+    bool is_backward;
+} MadeFunc;
+
 typedef struct Sema {
     Arena *arena;
     DiagList *diags;
@@ -19,6 +31,9 @@ typedef struct Sema {
     uint32_t lobe_level; /* the scope of the lobe of a bsdf whose statements are checked; 0: none */
     bool is_file_constant; /* the type of a file-scope constant is being checked: it may be large */
     uint32_t function_scalars;
+    uint32_t detached; /* the number of detach and no_diff around the expression */
+    ARRAY(MadeType) made_types;
+    ARRAY(MadeFunc) made_funcs;
     /* [func_count], 1 + id of the function that called it last, to list once */
     uint32_t *last_caller;
 } Sema;
@@ -90,6 +105,19 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type);
 /* check_call.c */
 Expr *check_call(Sema *s, Expr *e);
 const char *check_argument_types(Sema *s, const ExprList *args); /* "color, float" */
+
+/* check_diff.c: derivatives in the language */
+/* The type of derivatives of values of `type`, or NULL if they have none. */
+const Type *differential_of(Sema *s, const Type *type);
+/* diff_pair<T>, differential<T>. Returns the error type after a report. */
+const Type *check_diff_type(Sema *s, const TypeName *name, const Type *inner);
+Expr *check_diff_pair(Sema *s, Expr *e); /* diff_pair(value, derivative), a CALL */
+/* fwd_diff(f) or bwd_diff(f) as a function, which its callers see like any other. */
+FuncDecl *derivative_of(Sema *s, FuncDecl *f, bool is_backward);
+void check_diff_attributes(Sema *s); /* of all functions, after their signatures */
+void check_max_iters(Sema *s, Stmt *loop);
+/* Reports a call by which a differentiable function loses the derivative of a value. */
+void check_keeps_derivative(Sema *s, const Expr *call, const FuncDecl *callee);
 
 /* check_attribute.c */
 void check_attributes(Sema *s); /* the declarations */

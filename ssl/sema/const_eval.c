@@ -375,6 +375,8 @@ static const Constant *eval(Eval *v, const Expr *e)
     case EXPR_CONVERT:
         return eval_convert(v, e, e->a);
     case EXPR_CONSTRUCT:
+        if (e->type->kind == TYPE_STRUCT && e->args.count < e->type->decl->members.count)
+            return fail(v, e); /* diff_pair(x) */
         return e->args.count == 1 && e->type->kind == TYPE_BASIC
                    ? eval_convert(v, e, e->args.items[0])
                    : eval_pieces(v, e);
@@ -393,6 +395,7 @@ static const Constant *eval(Eval *v, const Expr *e)
     case EXPR_ATTRIBUTE:
     case EXPR_CLOSURE:
     case EXPR_TEXTURE:
+    case EXPR_DETACH:
         break;
     }
     return fail(v, e);

@@ -1,14 +1,14 @@
 /* Rays a second: the intersect stage (sort/accel) against raw Embree, on the same scene and rays, in
  * one run. Prints a table; the target is a ratio of at least 0.8 (docs/decisions/0006).
  *
- *   primary   a pinhole's rays, pixel by pixel
+ *   primary   a pinhole's rays, square by square of 4 x 4 pixels
  *   diffuse   from the surface, cosine-distributed, in the order of the pixels they came from
  *   shuffled  the same in no order
  *   shadow    from the surface to a point above; occlusion only
  *
  * "raw 1" and "raw 8" are rtcIntersect1 (rtcOccluded1) and rtcIntersect8 (rtcOccluded8) on ready-made
- * arrays of Embree's own structures. "coherent" is raw 8 with the COHERENT flag, for which accel has
- * no use. */
+ * arrays of Embree's own structures. "coherent" is raw 8 with the COHERENT flag. "bundle" is accel_intersect_bundle, which
+ * camera rays go through. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -93,8 +93,10 @@ static void primary_rays(Bench *b)
     float3 eye = f3(0.3f, -2.5f, 1.5f);
     mat4 m = mat4_look_at(eye, f3(0, 0, 0), f3(0, 0, 1));
     for (uint32_t i = 0; i < ray_count; ++i) {
-        float x = ((float)(i % side) + 0.5f) / (float)side - 0.5f;
-        uint32_t row = i / side;
+        uint32_t square = i / RAY_BUNDLE, lane = i % RAY_BUNDLE;
+        uint32_t column = square % (side / 4) * 4 + lane % 4,
+                 row = square / (side / 4) * 4 + lane / 4;
+        float x = ((float)column + 0.5f) / (float)side - 0.5f;
         float y = 0.5f - (float)row / (float)side;
         Ray ray = {.origin = eye, .t_max = INFINITY};
         ray.direction = f3_normalize(mat4_vector(&m, f3(0.9f * x, 0.9f * y, -1)));
@@ -170,7 +172,7 @@ static void prepare_raw(Bench *b)
 
 /* --- measuring ------------------------------------------------------------------------------ */
 
-typedef enum Method { RAW_1, RAW_8, RAW_8_COHERENT, ACCEL, METHOD_COUNT } Method;
+typedef enum Method { RAW_1, RAW_8, RAW_8_COHERENT, ACCEL, BUNDLE, METHOD_COUNT } Method;
 
 typedef struct Chunk {
     Bench *bench;
@@ -178,12 +180,34 @@ typedef struct Chunk {
     bool is_shadow;
 } Chunk;
 
+static void trace_bundles(Bench *b, uint32_t first)
+{
+    for (uint32_t i = first; i < first + BATCH; i += RAY_BUNDLE) {
+        RayBundle rays;
+        uint32_t to[RAY_BUNDLE];
+        for (uint32_t k = 0; k < RAY_BUNDLE; ++k) {
+            for (int c = 0; c < 3; ++c) {
+                rays.origin[c][k] = b->rays.origin[c][i + k];
+                rays.direction[c][k] = b->rays.direction[c][i + k];
+            }
+            rays.t_min[k] = b->rays.t_min[i + k], rays.t_max[k] = b->rays.t_max[i + k];
+            rays.time[k] = b->rays.time[i + k];
+            to[k] = i + k;
+        }
+        accel_intersect_bundle(b->accel, &rays, 0xffff, 0xffff, SCENE_RAYS_CAMERA, &b->hits, to);
+    }
+}
+
 static void trace_chunk(void *data, uint32_t index)
 {
     const Chunk *c = data;
     Bench *b = c->bench;
     uint32_t first = index * BATCH;
     accel_thread_begin();
+    if (c->method == BUNDLE) {
+        trace_bundles(b, first);
+        return;
+    }
     if (c->method == ACCEL) {
         RayBatch rays = c->is_shadow ? b->shadow.rays : b->rays;
         HitBatch hits = c->is_shadow ? b->shadow.hits : b->hits;
@@ -244,15 +268,19 @@ static double measure(Bench *b, Method method, bool is_shadow, uint32_t thread_c
     return best;
 }
 
-static void report(Bench *b, const char *scene, const char *rays, bool is_shadow)
+static void report(Bench *b, const char *scene, const char *rays, bool is_bundled, bool is_shadow)
 {
     for (uint32_t threads = 1; threads <= thread_cpu_count(); threads *= 2) {
-        double rate[METHOD_COUNT];
+        double rate[METHOD_COUNT] = {0};
         for (int m = 0; m < METHOD_COUNT; ++m)
-            rate[m] = measure(b, (Method)m, is_shadow, threads);
-        printf("%-10s %-9s %7u %8.2f %8.2f %9.2f %8.2f %10.2f %10.2f\n", scene, rays, threads,
+            if (m != BUNDLE || is_bundled)
+                rate[m] = measure(b, (Method)m, is_shadow, threads);
+        printf("%-10s %-9s %7u %8.2f %8.2f %9.2f %8.2f %10.2f %10.2f", scene, rays, threads,
                rate[RAW_1], rate[RAW_8], rate[RAW_8_COHERENT], rate[ACCEL],
                rate[ACCEL] / rate[RAW_1], rate[ACCEL] / rate[RAW_8]);
+        if (is_bundled)
+            printf(" %8.2f %12.2f", rate[BUNDLE], rate[BUNDLE] / rate[ACCEL]);
+        printf("\n");
     }
 }
 
@@ -264,13 +292,13 @@ static void run_scene(Bench *b, RTCDevice device, const char *name, const Scene 
     b->raw = build_raw(device, scene);
     uint64_t state = 1;
     primary_rays(b);
-    report(b, name, "primary", false);
+    report(b, name, "primary", true, false);
     bounce_rays(b, false, &state);
-    report(b, name, "diffuse", false);
+    report(b, name, "diffuse", false, false);
     shuffle_rays(b, &state);
-    report(b, name, "shuffled", false);
+    report(b, name, "shuffled", false, false);
     bounce_rays(b, true, &state);
-    report(b, name, "shadow", true);
+    report(b, name, "shadow", false, true);
     rtcReleaseScene(b->raw);
     accel_destroy(b->accel);
 }
@@ -299,8 +327,8 @@ int main(int argc, char **argv)
 
     printf("Mrays/s, %u triangles, robust, best of %u\n", 2 * cell_count * cell_count,
            repeat_count);
-    printf("%-10s %-9s %7s %8s %8s %9s %8s %10s %10s\n", "scene", "rays", "threads", "raw 1",
-           "raw 8", "coherent", "accel", "accel/1", "accel/8");
+    printf("%-10s %-9s %7s %8s %8s %9s %8s %10s %10s %8s %12s\n", "scene", "rays", "threads",
+           "raw 1", "raw 8", "coherent", "accel", "accel/1", "accel/8", "bundle", "bundle/accel");
     SceneFixture *flat = fixture_create();
     fixture_instance(flat, fixture_grid(flat, cell_count, 0.15f), fixture_material(flat, "grey"),
                      mat4_identity());

@@ -70,6 +70,7 @@ ONLY_WITH = [
     Row("Material.*", "diffuse_color", apply=lambda: [setattr(m, "use_nodes", False) for m in bpy.data.materials]),
     Row("Object, cycles", "use_motion_blur", apply=lambda: _slide("Mirror")),
     Row("SORT", "adaptive_error", apply=_set("sort.use_adaptive", True)),
+    Row("SORT", "denoiser", apply=_set("sort.use_denoising", True)),
     Row("Render", "use_border", apply=_set("render.border_max_x", 0.5)),
     Row("Render", "threads", apply=_set("render.threads_mode", "FIXED")),
 ]
@@ -130,7 +131,8 @@ IGNORED = [
     Row("ViewLayer", "use_(freestyle|volumes|ao)", "drawn by Blender; of volumes and Fast GI, which are said not to be there"),
     Row("ViewLayer", "use_pass_combined|pass_cryptomatte_depth|use_pass_cryptomatte_accurate", PASSES),
     Row("ViewLayer, cycles", ".*volume.*", VOLUMES),
-    Row("ViewLayer, cycles", "use_denoising|denoising_store_passes|pass_debug_sample_count", "of Cycles' denoisers and its own measurements"),
+    Row("ViewLayer, cycles", "use_denoising|pass_debug_sample_count", "of Cycles' denoisers and its own measurements"),
+    Row("ViewLayer, cycles", "denoising_store_passes", PASSES),
     Row("LayerCollection|Collection", "hide_(viewport|select)|color_tag", EDITING),
     Row("Collection", "lineart_.*|use_lineart_.*", EEVEE),
     Row("Collection", "instance_offset", EVALUATED),
@@ -154,7 +156,7 @@ IGNORED = [
         "use_animated_seed|max_bounces|(diffuse|glossy|transmission)_bounces|blur_glossy|sample_clamp_.*|pixel_filter_type|filter_width", OWN),
     Row("Scene, cycles", "device|feature_set|shading_system|sampling_pattern|.*scrambling_distance|light_sampling_threshold|"
         "direct_light_sampling_type|min_(light|transparent)_bounces|(?!volume).*guiding.*|debug_.*|tile_size|use_auto_tile|texture_limit.*", NOISE),
-    Row("Scene, cycles", "use_denoising|denois.*", "SORT's picture is not denoised"),
+    Row("Scene, cycles", "use_denoising|denois.*", "SORT has a box of its own, which is off"),
     Row("Scene, cycles", "volume_.*", VOLUMES),
     Row("Scene, cycles", "dicing_.*|max_subdivisions|offscreen_dicing_scale", ADAPTIVE),
     Row("Scene, cycles", "film_transparent_roughness", "of Transparent Glass, of which is said that it is not there"),
@@ -185,7 +187,7 @@ IGNORED = [
     Row("Scene, cycles", "use_light_tree", NOISE, is_later=True),
     Row("ViewLayer, cycles", "pass_render_time", "of Cycles' own measurements", is_later=True),
     Row("Material.*, cycles", "emission_sampling", NOISE, is_later=True),
-    Row("SORT", "preview_samples", "of viewports"),
+    Row("SORT", "preview_samples|use_preview_denoising", "of viewports"),
     Row("SORT", "animate_seed", "of later frames"),
 ]
 if bpy.app.version >= (5, 0, 0):

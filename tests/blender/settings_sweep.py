@@ -183,7 +183,7 @@ def reopen():
 def outcome():
     """What the add-on would tell the renderer, and the artist: (digest, warnings)."""
     from sort_blender import job, operators, passes
-    from sort_blender.messages import SortError
+    from sort_blender.messages import Report, SortError
     scene, layer = bpy.context.scene, bpy.context.view_layer
     folder = kit.FOLDER / "outcome"
     shutil.rmtree(folder, ignore_errors=True)
@@ -195,7 +195,8 @@ def outcome():
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    arguments = job.make_job(scene, pathlib.Path("program"), pathlib.Path("folder"), set()).arguments()
-    wanted = [(item.name, item.layer) for item in passes.wanted(layer)]
+    report = Report()
+    arguments = job.make_job(scene, pathlib.Path("program"), pathlib.Path("folder"), set(), report=report).arguments()
+    wanted = [(item.name, item.layer) for item in passes.wanted(bpy.context.scene, layer)]
     digest.update(repr((arguments, wanted, list(passes.unsupported(layer)))).encode())
-    return digest.hexdigest(), tuple(kit.messages().warnings)
+    return digest.hexdigest(), (*kit.messages().warnings, *report.warnings)

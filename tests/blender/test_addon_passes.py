@@ -51,6 +51,34 @@ class PassTest(unittest.TestCase):
         for engine in ("SORT", "CYCLES"):
             np.testing.assert_allclose(kit.render(engine)[24, 24, :3], (2, 0, 1), rtol=1e-3)
 
+    def test_denoised_picture_and_the_noisy_one(self):
+        self.scene.sort.use_denoising = self.layer.cycles.denoising_store_passes = True
+        self.addCleanup(setattr, self.scene.sort, "use_denoising", False)
+        self.addCleanup(setattr, self.layer.cycles, "denoising_store_passes", False)
+        lamp = bpy.data.lights.new("Lamp", "AREA")
+        lamp.size, lamp.energy = 3, 50
+        kit.add("Lamp", lamp, (1, 0, 3), (0, 0, 0))
+        picture = self.multilayer()
+        clean, noisy = (np.stack([picture.channels[f"View Layer.{name}.{c}"] for c in "RGB"], axis=2)[16:32, 16:32]
+                        for name in ("Combined", "Noisy Image"))
+        # Second differences along rows show what is not smooth.
+        self.assertLess(np.diff(clean, 2, axis=1).var(), 0.3 * np.diff(noisy, 2, axis=1).var())
+        np.testing.assert_allclose(clean.mean((0, 1)), noisy.mean((0, 1)), rtol=0.05)
+        np.testing.assert_array_equal(picture.channels["View Layer.Combined.A"], picture.channels["View Layer.Noisy Image.A"])
+        for name, channels, expected in (("Albedo", "RGB", (0.25, 0.5, 1)), ("Normal", "XYZ", (0, 0, 1)), ("Depth", "Z", (4,))):
+            values = [float(picture.channels[f"View Layer.Denoising {name}.{c}"][24, 24]) for c in channels]
+            np.testing.assert_allclose(values, expected, atol=0.05)
+
+    def test_denoiser_that_is_not_there(self):
+        self.scene.sort.use_denoising, self.scene.sort.denoiser = True, "oidn"
+        self.addCleanup(setattr, self.scene.sort, "use_denoising", False)
+        self.addCleanup(setattr, self.scene.sort, "denoiser", "nfor")
+        from sort_blender import locate
+        if locate.find_denoiser("oidn") != "oidn":
+            self.skipTest("this Blender has Open Image Denoise")
+        with self.assertRaisesRegex(RuntimeError, "Open Image Denoise is not installed"):
+            bpy.ops.render.render()
+
     def test_data_passes(self):
         for name in ("z", "normal", "position", "uv", "object_index", "material_index"):
             setattr(self.layer, "use_pass_" + name, True)

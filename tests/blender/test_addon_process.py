@@ -126,6 +126,34 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(float(second[24, 24, 1]), 0)
         self.assertTrue((kit.read_picture(str(kit.FOLDER / "b_0001.exr")) == first).all())
 
+    def test_denoisers_that_cannot_be_had_are_told(self):
+        from sort_blender import locate
+        from sort_blender.job import make_job
+        from sort_blender.messages import Report
+        settings, layer = self.scene.sort, self.scene.view_layers[0]
+        settings.use_denoising, found = True, locate.find_denoiser
+        try:
+            for denoiser, library, samples, wanted, told in (
+                    ("nfor", "", 16, ["--denoiser", "nfor"], ""), ("nfor", "", 1, None, "but one"),
+                    ("oidn", "", 16, ["--denoiser", "nfor"], "Open Image Denoise"), ("oidn", "", 1, None, "but one"),
+                    ("oidn", "/lib/x.so", 1, ["--denoiser", "/lib/x.so"], "")):
+                settings.denoiser, settings.samples, report = denoiser, samples, Report()
+                locate.find_denoiser = lambda name, library=library: library if name == "oidn" else name
+                options = make_job(self.scene, kit.RENDERER, kit.FOLDER, set(), layer=layer, report=report).arguments()
+                at = options.index("--denoise") if "--denoise" in options else None
+                self.assertEqual(None if at is None else options[at + 1:at + 3], wanted, (denoiser, samples))
+                self.assertIn(told, " ".join(report.warnings))
+                self.assertEqual(bool(told), bool(report.warnings), report.warnings)
+            settings.denoiser, settings.samples, settings.use_preview_denoising = "nfor", 16, True
+            for samples, denoising in ((1, ()), (2, ("--denoise", "--denoiser", "nfor"))):  # of a viewport, its own
+                settings.preview_samples = samples
+                job = make_job(self.scene, kit.RENDERER, kit.FOLDER, set(), is_preview=True, report=Report())
+                self.assertEqual(job.denoising, denoising)
+        finally:
+            locate.find_denoiser = found
+            for name in ("denoiser", "samples", "use_denoising", "preview_samples", "use_preview_denoising"):
+                settings.property_unset(name)
+
     def test_two_renders_at_once_in_one_blender(self):
         from sort_blender import process
         from sort_blender.export.scene import ExportPlan, export_scene

@@ -24,7 +24,7 @@ def area(kind="VIEW_3D"):
 def viewports():
     import gc
     from sort_blender.viewport import Viewport
-    return [item for item in gc.get_objects() if isinstance(item, Viewport) and item._folder.is_dir()]
+    return [item for item in gc.get_objects() if isinstance(item, Viewport) and item.is_open()]
 
 
 def picture():
@@ -32,7 +32,7 @@ def picture():
     found = viewports()
     if not found or not found[0].status().startswith("Done"):
         return None
-    return found[0]._picture
+    return found[0].picture()
 
 
 def cube_centre(pixels):
@@ -57,7 +57,7 @@ def until(condition):
         if value is not None and value is not False:
             return value
         yield
-    found = [(view.status(), view._picture is not None and cube_centre(view._picture)) for view in viewports()]
+    found = [(view.status(), view.picture() is not None and cube_centre(view.picture())) for view in viewports()]
     raise AssertionError(f"waited {WAIT_S} s for {condition.__name__}; viewports: {found}")
 
 

@@ -4,7 +4,7 @@
  * -dict=tests/fuzz/ssl.dict and the folders of tests/ssl as corpus. */
 #include "base/check.h"
 #include "ssl/lower/lower.h"
-#include "ssl/passes/pipeline.h"
+#include "ssl/passes/pass.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,6 +58,10 @@ static void compile(Arena *arena, DiagList *diags, Str text)
     Error err = {0};
     Status status = lower_shader(library, &tables, &source, arena, diags, &m);
     CHECK((status == STATUS_OK) == (diag_error_count(diags) == 0) || status == STATUS_NO_MEMORY);
+    if (status == STATUS_OK) {
+        status = ir_derive(m, diags, &err);
+        CHECK(status == STATUS_OK || status == STATUS_SOURCE);
+    }
     if (status == STATUS_OK) {
         status = ir_pipeline(m, &pipeline, diags, &report, &err);
         CHECK(status != STATUS_INTERNAL);

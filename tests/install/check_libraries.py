@@ -93,6 +93,19 @@ def check_run_shader(program, folder):
     assert "of 1 numbers, not of 2" in run(program, EXAMPLES / "wave.ssl", "frequency", "3", "4", code=1)
 
 
+def check_fit_frequency(program):
+    """Goes down from 2.7 to 3; the slopes are those of the mean of (sin(k a) - sin(k b))^2."""
+    rows = [tuple(map(float, row)) for row in
+            re.findall(r"^frequency (\S+)  loss (\S+)  slope (\S+)$", run(program, EXAMPLES / "wave.ssl", 2.7, 3), re.M)]
+    assert len(rows) == 40 and rows[0][0] == 2.7, rows
+    points = [2 * math.pi * i / 256 for i in range(256)]
+    slope = sum(2 * (math.sin(2.7 * x) - math.sin(3 * x)) * x * math.cos(2.7 * x) for x in points) / 256
+    near(rows[0][2], slope, 0.01)
+    near(rows[-1][0], 3, 1e-5)
+    broken = run(program, EXAMPLES / "look_up_texture.c", 1, 2, code=1)
+    assert "error: " in broken and "S0101" in broken, broken
+
+
 def check_look_up_texture(program, texture, folder):
     """Red is column / 255 and green row from the top / 255, in linear light."""
     text = run(program, texture, (100 + 0.5) / 256, 1 - (30 + 0.5) / 256)
@@ -126,6 +139,7 @@ def main():
         run("cmake", "-S", EXAMPLES, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={prefix}")
         run("cmake", "--build", folder / "cmake")
         check_run_shader(folder / "cmake/run_shader", folder)
+        check_fit_frequency(folder / "cmake/fit_frequency")
         check_look_up_texture(folder / "cmake/look_up_texture", texture, folder)
 
         # A pkg-config that knows these files alone.

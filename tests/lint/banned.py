@@ -20,7 +20,7 @@ CALLS = [
     (r"alloca", "takes stack that a fiber does not have", ()),
     (r"malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|strdup|strndup|free",
      "memory comes from base/alloc.h",
-     ("base/alloc.c", "plugins/oiio/", "plugins/assimp/", "tests/")),
+     ("base/alloc.c", "plugins/oiio/", "plugins/assimp/", "plugins/oidn/", "tests/")),
     (r"printf|vprintf|puts|putchar|perror", "a library does not print",
      ("tools/", "tests/", "docs/examples/", "sort/bsdf/albedo_generate.c", "sort/bsdf/closure_compile.c",
       "sort/wide/wide_compile.c")),  # programs
@@ -30,7 +30,7 @@ CALLS = [
     (r"assert", "see base/check.h", ()),
     (r"fork|vfork", "see base/process.h", ("base/process.c", "tests/")),
     (r"getenv", "options travel as arguments",
-     ("base/file.c", "plugins/plugin_host.c", "tools/", "tests/")),
+     ("base/file.c", "plugins/plugin_host.c", "plugins/oidn/", "sort/denoise/oidn_client.c", "tools/", "tests/")),
 ]
 
 # The C library's results have other bits on other machines; square roots and roundings are exact.

@@ -19,14 +19,18 @@ LAYERS = [
     ("base/", 0),
     ("plugins/sort_plugin.h", 0),
     ("plugins/plugin_check.h", 0),
+    ("plugins/denoise_protocol.h", 0),
     ("ssl/rt/", -1),  # the mathematics of kernels, and of all else
     ("ssl/", 1),
     ("textures/", 1),
+    ("fit/", 1),
     ("plugins/plugin_host", 2),
     ("sort/wide/", 2.5),
     ("sort/sampling/", 3),
+    ("sort/denoise/", 3),
     ("sort/bsdf/", 4),
     ("sort/film/", 4),
+    ("sort/guide/", 4),
     ("sort/scene/", 5),
     ("sort/light/", 5.2),
     ("sort/package/", 5.4),
@@ -74,7 +78,8 @@ ROOMS = {
 # The headers of a library that other folders may include: full matches.
 FACES = {
     "ssl/rt/": re.compile(r"ssl/rt/(rt|rt_lanes)\.h|ssl/rt/rt_math\.inc"),
-    "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|[a-z_]+\.inc)"),
+    "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|ssl_sum\.h|[a-z_]+\.inc)"),
+    "fit/": re.compile(r"fit/(fit|picture_loss)\.h"),
     "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live)\.h"),
 }
 
@@ -89,7 +94,7 @@ OWNERS = [
     (r"jansson\.h", ("base/json.c", "plugins/assimp/")),
     (r"zip\.h", ("sort/package/",)),
     (r"zlib\.h", ("textures/", "sort/package/")),
-    (r"dlfcn\.h", ("plugins/plugin_host.c",)),
+    (r"dlfcn\.h", ("plugins/plugin_host.c", "plugins/oidn/")),
     (r"(threads|ucontext)\.h", ()),
     (r"assert\.h", ()),
 ]
@@ -98,6 +103,7 @@ FIBER_HEADERS = ("base/fiber.h", "base/sched.h")
 FIBER_USERS = ("base/", "sort/render/")
 PLUGIN_ABI = "plugins/sort_plugin.h"
 PLUGIN_CHECK = "plugins/plugin_check.h"  # ASSERT without base/
+DENOISE_PROTOCOL = "plugins/denoise_protocol.h"
 # Headers for other programs: they stand alone.
 PUBLIC = (PLUGIN_ABI, "ssl/api/sort_ssl.h", "textures/api/sort_texcache.h")
 PUBLIC_SEES = ("stddef.h", "stdint.h", "stdbool.h")
@@ -135,8 +141,8 @@ def refuse_own(path, target):
         return "only base/ and sort/render/ know of fibers; wait through base/waiter.h"
     plugin = plugin_folder(path)
     if plugin:
-        own = target.startswith(plugin) or target in (PLUGIN_ABI, PLUGIN_CHECK)
-        return None if own else f"a plugin sees its own folder, {PLUGIN_ABI} and {PLUGIN_CHECK}"
+        own = target.startswith(plugin) or target in (PLUGIN_ABI, PLUGIN_CHECK, DENOISE_PROTOCOL)
+        return None if own else f"a plugin sees its own folder, {PLUGIN_ABI}, {PLUGIN_CHECK} and {DENOISE_PROTOCOL}"
     if plugin_folder(target):
         return "plugins are loaded, not included"
     if path in PUBLIC:

@@ -5,7 +5,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-FOLDERS = ("base", "ssl", "textures", "plugins", "sort", "tools", "tests", "cmake", "scripts",
+FOLDERS = ("base", "ssl", "fit", "textures", "plugins", "sort", "tools", "tests", "cmake", "scripts",
            "blender-addon", "docs")
 
 

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "ssl/ssl.h"
 #include "ssl/ssl_group.h"
+#include "ssl/ssl_sum.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,10 @@ static const char everything[] =
     "    if (x > 9) return x; if (x < -9) break; } return pow(x, y); }\n"
     "float deep(float x, int n) { return n <= 0 ? x : sin(deep(x * 0.5, n - 1)); }\n"
     "closure layer(closure base, float w) { return make_closure<Coat>(w, base); }\n"
+    "[Differentiable] float wave(Ray r, no_diff int n)\n"
+    "{ float s = 1; [MaxIters(8)] for (int i = 0; i < n; i++) { if (s > 9) break; s *= sin(r.o.x + "
+    "s); }\n"
+    "  return n > 0 ? s * detach(r.d.y) : wave(r, n + 1); }\n"
     "shader all [[ string label = \"All\" ]] (\n"
     "    color tint = color(1, 0.5, 0) [[ string label = \"Tint\", float max = 1 ]],\n"
     "    bool flag = true, int count = 3, string mode = \"box\", matrix m = matrix(2),\n"
@@ -62,6 +67,9 @@ static const char everything[] =
     "        * texture2d_sample_alpha<bump>(p.y, p.z, 1, 0, 0, 1);\n"
     "    o += ddx(c.r) + fwidth(p.x) + (mode == mode ? 1 : 0);\n"
     "    c = (m * float4(c, 1)).rgb * tint;\n"
+    "    diff_pair<Ray> ray = diff_pair(h.ray);\n"
+    "    bwd_diff(wave)(ray, count, 1);\n"
+    "    o += fwd_diff(wave)(ray, calls).d + ray.d.o.x;\n"
     "    surface = flag ? layer(make_closure<Lambert>(c, normal(0, 0, 1)), o)\n"
     "                   : 0.5 * make_closure<Lambert>(tint, normal(0, 1, 0));\n"
     "}\n";
@@ -111,6 +119,38 @@ static Status compile_source(Scene *s)
     assert_true((status == STATUS_OK) == (unit != NULL));
     if (status == STATUS_SOURCE)
         assert_true(diag_error_count(diags) > 0);
+    ssl_unit_release(unit);
+    diag_list_destroy(diags);
+    return status;
+}
+
+/* A derivative of a unit, with a sum of what it gives. */
+static Status differentiate(Scene *s)
+{
+    const SslDerivativeInput inputs[] = {{SSL_INPUT_PARAM, "k"}, {SSL_INPUT_PARAM, "w"}};
+    const char *const outputs[] = {"o"};
+    const SslDerivativeDesc how = {.size_bytes = sizeof how,
+                                   .is_backward = true,
+                                   .inputs = inputs,
+                                   .outputs = outputs,
+                                   .input_count = 2,
+                                   .output_count = 1};
+    SslUnit *unit = NULL;
+    Error err = {0};
+    DiagList *diags = diag_list_create();
+    if (!diags)
+        return STATUS_NO_MEMORY;
+    Status status = ssl_unit_differentiate(s->unit, &how, diags, &unit, &err);
+    assert_true((status == STATUS_OK) == (unit != NULL));
+    SslProgram *program = NULL;
+    SslSum *sum = NULL;
+    if (status == STATUS_OK)
+        status = ssl_program_build(s->ctx, unit, NULL, diags, &program, &err);
+    if (status == STATUS_OK)
+        status = ssl_sum_create(program, &sum, &err);
+    assert_true((status == STATUS_OK) == (sum != NULL));
+    ssl_sum_destroy(sum);
+    ssl_program_release(program);
     ssl_unit_release(unit);
     diag_list_destroy(diags);
     return status;
@@ -281,6 +321,18 @@ static void test_groups(void **state)
     ssl_context_destroy(s.ctx);
 }
 
+static void test_derivatives(void **state)
+{
+    (void)state;
+    Scene s = {.ctx = new_context(NULL)};
+    s.unit =
+        compile_unit(s.ctx, "shader s(float k = 2, float[3] w = {1, 2, 3}, out float o) { o = k;\n"
+                            "  for (int i = 0; i < 3; ++i) o = o * w[i] + sin(k); }");
+    fail_everywhere("derivative", &s, differentiate, STATUS_OK, 37, false);
+    ssl_unit_release(s.unit);
+    ssl_context_destroy(s.ctx);
+}
+
 /* Without a cache, with one that has nothing, and with one that has it. */
 static void test_programs(void **state)
 {
@@ -328,9 +380,9 @@ int main(int argc, char **argv)
     tries_all = argc > 1 && strcmp(argv[1], "all") == 0;
     arena_test_chunk_bytes(1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_context), cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_groups),  cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_dumps),
+        cmocka_unit_test(test_context),  cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_programs), cmocka_unit_test(test_dumps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

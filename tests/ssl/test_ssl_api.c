@@ -587,6 +587,88 @@ static void test_ssl_api_refuses_hosts(void **state)
     sort_ssl_program_destroy(program);
 }
 
+/* --- derivatives of units ------------------------------------------------------------------- */
+
+static void test_ssl_api_gradients(void **state)
+{
+    (void)state;
+    SortSslUnit *unit, *back, *none;
+    SortSslError wrong = {0};
+    SortSslProgram *plain =
+        new_program("shader s(float k = 3, float step = 0.5, out float a)\n"
+                    "{ float u = global_value<u>; a = u > step ? k * k * u : k; }",
+                    0, &unit);
+    const SortSslInput inputs[] = {{SORT_SSL_INPUT_PARAM, "k"}, {SORT_SSL_INPUT_PARAM, "step"}};
+    const char *outputs[] = {"a"};
+    SortSslDerivativeDesc how = {.size_bytes = sizeof how,
+                                 .is_backward = true,
+                                 .inputs = inputs,
+                                 .outputs = outputs,
+                                 .input_count = 2,
+                                 .output_count = 1};
+    if (sort_ssl_unit_differentiate(unit, &how, NULL, &back, &wrong))
+        fail_msg("%s", wrong.text);
+    assert_false(sort_ssl_unit_output_is_zero(back, 0));
+    assert_true(sort_ssl_unit_output_is_zero(back, 1));
+    assert_false(sort_ssl_unit_output_is_zero(back, 2));
+    SortSslProgram *program = NULL;
+    assert_int_equal(sort_ssl_program_build(back, NULL, NULL, &program, NULL), SORT_SSL_OK);
+    SortSslBatch *batch = new_batch(program, 20);
+    uint32_t adjoint = sort_ssl_unit_find_attribute(back, "adjoint(a)");
+    double expected = 0;
+    for (uint32_t i = 0; i < 20; ++i) {
+        float u = 0.05f * (float)i;
+        sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_VALUE, 0)[i % 16] = u;
+        sort_ssl_batch_attribute(batch, i / 16, adjoint, SORT_SSL_VALUE, 0)[i % 16] = (float)i;
+        expected += (double)i * (u > 0.5f ? 6 * (double)u : 1);
+    }
+    SortSslSum *sum, *other;
+    double total;
+    assert_int_equal(sort_ssl_sum_create(program, &sum, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_sum_create(program, &other, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_batch_run(batch, NULL, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_sum_add(sum, batch, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_sum_add(other, batch, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_sum_value(sum, 0, 0, &total, NULL), SORT_SSL_OK);
+    assert_true(total > expected - 1e-4 && total < expected + 1e-4);
+    assert_int_equal(sort_ssl_sum_merge(sum, other, NULL), SORT_SSL_OK);
+    double twice;
+    assert_int_equal(sort_ssl_sum_value(sum, 0, 0, &twice, NULL), SORT_SSL_OK);
+    assert_true(twice == 2 * total);
+
+    sort_ssl_batch_attribute(batch, 1, adjoint, SORT_SSL_VALUE, 0)[2] = INFINITY;
+    assert_int_equal(sort_ssl_batch_run(batch, NULL, NULL), SORT_SSL_OK);
+    REFUSED(SORT_SSL_INVALID, "adjoint(a) at point 18 is inf", sort_ssl_sum_add(sum, batch, &err));
+    SortSslBatch *foreign = new_batch(plain, 1);
+    REFUSED(SORT_SSL_INVALID, "another program", sort_ssl_sum_add(sum, foreign, &err));
+    REFUSED(SORT_SSL_INVALID, "no output 2", sort_ssl_sum_value(sum, 2, 0, &total, &err));
+    REFUSED(SORT_SSL_INVALID, "no number 1", sort_ssl_sum_value(sum, 0, 1, &total, &err));
+    REFUSED(SORT_SSL_INVALID, "out_value", sort_ssl_sum_value(sum, 0, 0, NULL, &err));
+    REFUSED(SORT_SSL_INVALID, "batch", sort_ssl_sum_add(sum, NULL, &err));
+    REFUSED(SORT_SSL_INVALID, "other", sort_ssl_sum_merge(sum, NULL, &err));
+    REFUSED(SORT_SSL_INVALID, "program", sort_ssl_sum_create(NULL, &(SortSslSum *){0}, &err));
+
+    how.inputs = (const SortSslInput[]){{SORT_SSL_INPUT_TEXTURE, "wood"}};
+    how.input_count = 1;
+    REFUSED(SORT_SSL_UNSUPPORTED, "texels",
+            sort_ssl_unit_differentiate(unit, &how, NULL, &none, &err));
+    assert_null(none);
+    how.inputs = (const SortSslInput[]){{SORT_SSL_INPUT_PARAM, NULL}};
+    REFUSED(SORT_SSL_INVALID, "name of a SortSslInput",
+            sort_ssl_unit_differentiate(unit, &how, NULL, &none, &err));
+    how.inputs = NULL;
+    REFUSED(SORT_SSL_INVALID, "inputs", sort_ssl_unit_differentiate(unit, &how, NULL, &none, &err));
+    REFUSED(SORT_SSL_INVALID, "how", sort_ssl_unit_differentiate(unit, NULL, NULL, &none, &err));
+    sort_ssl_sum_destroy(sum);
+    sort_ssl_sum_destroy(other);
+    sort_ssl_batch_destroy(foreign);
+    sort_ssl_batch_destroy(batch);
+    sort_ssl_program_destroy(program);
+    sort_ssl_program_destroy(plain);
+    sort_ssl_unit_destroy(back);
+    sort_ssl_unit_destroy(unit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_ssl_api_diagnostics),
         cmocka_unit_test(test_ssl_api_refuses_hosts),
         cmocka_unit_test(test_ssl_api_kinds),
+        cmocka_unit_test(test_ssl_api_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

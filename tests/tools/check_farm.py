@@ -126,4 +126,89 @@ def check_more_samples(folder):
     expect("does not take" in render(1, "-o", "more.exr", "--spp", "64", "--resume"), "100 samples are no beginning of 64")
 
 
-run_checks(check_says_what_a_render_says, check_sequences, check_metadata, check_more_samples)
+def verified(*parts, folder, code=0):
+    done = run("sort-render", "verify", *parts, folder=folder)
+    expect(done.returncode == code, f"verify ends with {done.returncode}: {done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_verify(folder):
+    """It says what is in a part, and names what is damaged."""
+    scene = package(folder / "s", samples=4)
+    base = [scene, "--cache", folder / "cache", "-q"]
+    for name, samples in (("a", "0:3"), ("b", "3:4")):
+        run("sort-render", *base, "--samples", samples, "--partial", name, folder=folder)
+    run("sort-render", "merge", "a", "b", "--partial", "c", folder=folder)
+    a, b, c = verified("a", "b", "c", folder=folder)
+    expect((a["ranges"], b["ranges"], c["ranges"]) == ([[0, 3]], [[3, 4]], [[0, 4]]), f"the ranges: {a} {b} {c}")
+    expect((a["samples"], b["samples"], c["samples"]) == (24 * 16 * 3, 24 * 16, 24 * 16 * 4), f"the samples: {a} {b} {c}")
+    expect(a["scene"] == b["scene"] == c["scene"] and len(a["scene"]) == 32 and not c["is_damaged"], f"the identity: {a} {b}")
+    data = bytearray((folder / "b").read_bytes())
+    data[-50] ^= 1
+    (folder / "b").write_bytes(data)
+    (folder / "cut").write_bytes(data[:3000])
+    found = verified("a", "b", "cut", "none", folder=folder, code=1)
+    expect("error" not in found[0] and "the sums are damaged" in found[1]["error"] and "cut: " in found[2]["error"] and
+           "none: " in found[3]["error"], f"damage: {found}")
+    done = run("sort-render", "verify", "a", "--adaptive", "0.1", folder=folder)
+    expect(done.returncode == 1 and "it holds no variance" in done.stderr, f"a part without variance is judged: {done.stderr}")
+
+
+def check_damage_stays(folder):
+    """Sums know that textures were missing, whatever goes on with them: a checkpoint that is resumed, a merge."""
+    scene = package(folder / "s", samples=4)
+    base = [scene, "--cache", folder / "cache", "-q", "--missing", "magenta"]
+    run("sort-render", *base, "--samples", "0:2", "--partial", "whole", folder=folder)
+    (scene / "textures/map.png").write_bytes(b"no picture")
+    done = run("sort-render", *base, "--samples", "2:4", "--partial", "part", "--checkpoint", "c", "--keep-checkpoint", folder=folder)
+    expect(done.returncode == 3, f"a damaged texture: {done.returncode}")
+    png(scene / "textures/map.png")
+    done = run("sort-render", *base, "--samples", "2:4", "--partial", "again", "--checkpoint", "c", "--resume", folder=folder)
+    found = verified("part", "again", folder=folder)
+    expect(done.returncode == 3 and "an earlier run" in done.stderr, f"resumed: {done.returncode} {done.stderr}")
+    expect(all(one["is_damaged"] for one in found), f"damage is forgotten: {found}")
+    done = run("sort-render", "merge", "whole", "part", "--partial", "sum", folder=folder)
+    expect(done.returncode == 3 and "verify" in done.stderr, f"a merge of damaged parts: {done.returncode} {done.stderr}")
+    expect(verified("sum", folder=folder)[0]["is_damaged"], "the sum of a damaged part is whole")
+
+
+def check_rounds(folder):
+    """Parts of adaptive rounds have the bits of one adaptive render, and others are refused."""
+    scene = package(folder / "s", samples=48)
+    base = [scene, "--cache", folder / "cache", "-q", "--adaptive", "0.01", "--metadata", "picture", "--exr-type", "float"]
+
+    def render(*more, code=0, says=""):
+        done = run("sort-render", *base, *more, folder=folder)
+        expect(done.returncode == code and says in done.stderr, f"{more}: {done.returncode} {done.stderr}")
+
+    render("-o", "single.exr")
+    total = []
+    for number in range(3):
+        after = ["--after", f"sum{number - 1}"] if number else []
+        names = []
+        for begin, end in ((0, 5), (5, 16)):
+            names.append(f"part{number}.{begin}")
+            render("--samples", f"{16 * number + begin}:{16 * number + end}", *after, "--partial", names[-1])
+        done = run("sort-render", "merge", *total, *names, "--partial", f"sum{number}", "-o", "farm.exr", "--metadata", "picture",
+                   "--exr-type", "float", folder=folder)
+        expect(done.returncode == 0, done.stderr)
+        total = [f"sum{number}"]
+    expect((folder / "farm.exr").read_bytes() == (folder / "single.exr").read_bytes(), "rounds are not one adaptive render")
+    taken = verified("sum2", folder=folder)[0]["samples"]
+    expect(24 * 16 * 16 < taken < 24 * 16 * 48, f"rounds do not choose: {taken} samples")
+    out = ["--partial", "x"]
+    render("--samples", "16:32", *out, code=2, says="--after FILE")
+    render("--samples", "30:40", "--after", "sum0", *out, code=1, says="not of the round behind it, which is 16:32")
+    render("--samples", "5:16", "--after", "part0.0", *out, code=1, says="rounds end at multiples of 16")
+    render("--samples", "32:48", "--after", "part1.0", *out, code=1, says="from the first")
+    render("--samples", "16:32", "--after", "none", *out, code=1, says="none: ")
+    render("--after", "sum0", *out, code=2, says="it needs --adaptive E and --samples A:B")
+    # A part of a round that is interrupted goes on with what was judged.
+    render("--samples", "16:32", "--after", "sum0", "--partial", "once", "--checkpoint", "c", "--keep-checkpoint")
+    render("--samples", "16:32", "--after", "sum0", "--partial", "twice", "--checkpoint", "c", "--resume")
+    once, twice = verified("once", "twice", folder=folder)
+    expect(once["samples"] == twice["samples"], f"a resumed round: {once} {twice}")
+
+
+run_checks(check_says_what_a_render_says, check_sequences, check_metadata, check_more_samples, check_verify,
+           check_damage_stays, check_rounds)

@@ -15,11 +15,22 @@ static struct {
     sigset_t set;
 } stop;
 
-/* Without destructors and exit handlers: other threads are at work. */
-static void end_now(int signal_number, bool is_second)
+/* Other threads are at work. */
+static void leave_nothing(void)
 {
     process_kill_all();
     temp_folder_remove_all();
+}
+
+_Noreturn void interrupt_end(int code)
+{
+    leave_nothing();
+    _Exit(code);
+}
+
+static void end_now(int signal_number, bool is_second)
+{
+    leave_nothing();
     if (is_second) { /* as if nobody had caught it */
         (void)signal(signal_number, SIG_DFL);
         (void)sigprocmask(SIG_UNBLOCK, &stop.set, NULL);

@@ -13,6 +13,8 @@
 Status interrupt_start(int code, Error *err) SORT_MUST_CHECK;
 /* True: from now on the first signal asks to stop; false: it ends the program. */
 void interrupt_hold(bool is_rendering);
+/* Ends the program at once, from any thread, while others are at work: children are killed, temporary folders removed. */
+_Noreturn void interrupt_end(int code);
 /* Points to a flag that is true once a signal has asked to stop. */
 const _Atomic bool *interrupt_asked(void);
 

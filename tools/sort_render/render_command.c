@@ -19,6 +19,7 @@ static const TexFilter texture_filters[] = {
 _Static_assert(SORT_COUNT_OF(texture_filter_words) == SORT_COUNT_OF(texture_filters) + 1,
                "each word has a filter");
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
+static const char *const guiding_words[] = {"package", "off", "on", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
 static const char *const missing_words[] = {"error", "magenta", NULL};
 static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};
@@ -29,6 +30,7 @@ typedef struct Words {
     const char *cache, *texcache, *integrator;
     double mip_bias, filter_width, adaptive, ao_distance;
     SettingWord settings[SETTING_COUNT];
+    uint32_t guiding; /* of guiding_words */
     uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
     bool is_verbose;
@@ -85,6 +87,7 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     RenderOptions *r = &c->render;
     r->size_bytes = sizeof *r;
     r->sampler = (SamplerKind)words->sampler;
+    r->guiding = words->guiding;
     r->filter = (PixelFilterKind)words->filter;
     r->filter_width_px = (float)words->filter_width;
     ASSERT(words->texture_filter < SORT_COUNT_OF(texture_filters));
@@ -102,6 +105,15 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     c->light_units = (ImportLightUnits)words->light_units;
     for (uint32_t i = 0; i < words->aovs.count; ++i)
         TRY(add_aovs(words->aovs.items[i], r, err));
+    c->output.denoising_layers = r->aovs & FILM_DENOISING;
+    c->output.denoiser.thread_count = r->thread_count;
+    c->output.denoiser.plugin_folders = c->plugin_paths.items;
+    c->output.denoiser.plugin_folder_count = c->plugin_paths.count;
+    TRY(output_command_denoiser(&c->output, err));
+    if (c->output.denoises)
+        r->aovs |= render_denoiser_aovs(&c->output.denoiser);
+    if (c->output.keeps_denoising_data)
+        r->aovs |= FILM_DENOISING;
     c->progress = progress_kind(c, words->progress);
     c->log_level = c->is_quiet         ? LOG_LEVEL_ERROR
                    : words->is_verbose ? LOG_LEVEL_DEBUG
@@ -113,10 +125,21 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
 static Status check_options(const RenderCommand *c, Error *err)
 {
     const RenderOptions *r = &c->render;
-    if (r->sample_end > 0 && (r->adaptive_error > 0.0f || r->time_limit_s > 0.0))
-        return error_set(err, STATUS_INVALID,
-                         "--samples A:B promises those samples; it cannot be combined with %s",
-                         r->adaptive_error > 0.0f ? "--adaptive" : "--time-limit");
+    if (r->sample_end > 0 && r->time_limit_s > 0.0)
+        return error_set(
+            err, STATUS_INVALID,
+            "--samples A:B promises those samples; it cannot be combined with --time-limit");
+    if (r->sample_end > RENDER_ADAPTIVE_MIN && r->adaptive_error > 0.0f && !c->after)
+        return error_set(
+            err, STATUS_INVALID,
+            "--samples A:B beyond the first %d needs --after FILE if it is combined with "
+            "--adaptive: the sums of the samples before tell which pixels go on",
+            RENDER_ADAPTIVE_MIN);
+    if (c->after && (r->adaptive_error <= 0.0f || r->sample_end == 0))
+        return error_set(
+            err, STATUS_INVALID,
+            "--after FILE is for a part of an adaptive round: it needs --adaptive E and "
+            "--samples A:B");
     if (r->view == WAVE_VIEW_COST && r->adaptive_error > 0.0f)
         return error_set(err, STATUS_INVALID,
                          "--integrator cost shows times, which --adaptive cannot judge");
@@ -147,6 +170,8 @@ Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *e
     if (!c->only_check)
         TRY(output_command_claim(&c->output, claims, err));
     TRY(file_claim_output(claims, "--checkpoint", c->checkpoint, err));
+    if (c->after)
+        TRY(file_claim_input(claims, "--after", c->after, err));
     TRY(file_claim_output(claims, "--stats", c->stats, err));
     TRY(file_claim_output(claims, "--trace", c->render.trace_path, err));
     TRY(file_claim_output(claims, "--probe-out", c->probe_out, err));
@@ -235,6 +260,9 @@ static void output_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
         {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
         {.name = "aov", .kind = CLI_TEXT_LIST, .out = &words->aovs, .value_name = "LIST", .help = "also write these layers, such as albedo,normal,depth or light_passes; --list aovs"},
+        {.name = "denoise", .kind = CLI_FLAG, .out = &c->output.denoises, .help = "also write the picture without its noise, as the layer denoised, and show it in the PNG"},
+        OUTPUT_COMMAND_DENOISER_OPTIONS(&c->output),
+        {.name = "denoising-data", .kind = CLI_FLAG, .out = &c->output.keeps_denoising_data, .help = "also write what denoisers read as layers, for 'sort-render denoise'"},
         {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the exact sums, for 'sort-render merge'"},
         {.name = "checkpoint", .kind = CLI_TEXT, .out = &c->checkpoint, .value_name = "FILE", .help = "file that keeps an unfinished render for --resume"},
         {.name = "checkpoint-interval", .kind = CLI_FLOAT, .out = &c->checkpoint_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "interval between checkpoints (120)"},
@@ -260,6 +288,7 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "size", .kind = CLI_CUSTOM, .parse = parse_size, .out = &c->render, .value_name = "WxH", .help = "picture size in pixels, instead of the package's"},
         {.name = "crop", .kind = CLI_CUSTOM, .parse = parse_crop, .out = &c->render.crop, .value_name = "X,Y,W,H", .help = "render only this rectangle of the picture, in pixels from the top left"},
         {.name = "adaptive", .kind = CLI_FLOAT, .out = &words->adaptive, .min = 1e-5, .max = 1, .value_name = "E", .help = "stop pixels whose error on a display is below E, such as 0.01"},
+        {.name = "after", .kind = CLI_TEXT, .out = &c->after, .value_name = "FILE", .help = "merged sums of all samples before those of --samples: with --adaptive, take only pixels that they leave open"},
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &c->render.time_limit_s, .min = 0.001, .max = 1e9, .value_name = "SECONDS", .help = "start no pass over the picture that would end later"},
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
         {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B[:STEP]", .help = "render these frames one after another: # in SCENE and in file names is the frame number, ## with two digits, ..."},
@@ -267,6 +296,8 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a diagnostic view; --list integrators"},
         {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words->ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "distance of the view ao; by default a tenth of the scene"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "source of random numbers"},
+        {.name = "guiding", .kind = CLI_CHOICE, .out = &words->guiding, .choices = guiding_words, .value_name = "WHEN", .help = "path guiding: learn where light comes from, and send paths there; package: as the scene says"},
+        {.name = "guiding-memory", .kind = CLI_SIZE, .out = &c->render.guiding_memory_bytes, .min = 1 << 20, .max = 1e12, .value_name = "SIZE", .help = "limit of what path guiding learns (64M)"},
         {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words->filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
     };
@@ -340,17 +371,23 @@ static void message_options(RenderCommand *c, Words *words, OptionTable *table)
 }
 /* clang-format on */
 
+static void list_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    *table = (OptionTable){.count = 0};
+    output_options(c, words, table);
+    picture_options(c, words, table);
+    texture_options(c, words, table);
+    inspection_options(c, table);
+    machine_options(c, words, table);
+    import_options(c, words, table);
+    message_options(c, words, table);
+}
+
 static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResult *args,
                   int *out_code)
 {
-    OptionTable table = {.count = 0};
-    output_options(c, words, &table);
-    picture_options(c, words, &table);
-    texture_options(c, words, &table);
-    inspection_options(c, &table);
-    machine_options(c, words, &table);
-    import_options(c, words, &table);
-    message_options(c, words, &table);
+    OptionTable table;
+    list_options(c, words, &table);
     static const char *const examples[] = {
         "sort-render scenes/chess -o chess.exr --png chess.png",
         "render a package",
@@ -390,17 +427,73 @@ static int print_list(const RenderCommand *c, RenderList what, const CliResult *
         return tool_fail(&err, EXIT_USAGE);
     }
     Status status = render_list_print(what, &c->plugin_paths, scene, stdout, &err);
-    return status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
+    if (status == STATUS_OK)
+        return EXIT_DONE;
+    return tool_fail(&err, scene && status == STATUS_NOT_FOUND ? EXIT_USAGE : EXIT_FAILED);
+}
+
+static void begin_words(RenderCommand *c, Words *words)
+{
+    *words = (Words){.list = RENDER_LIST_COUNT};
+    *c = (RenderCommand){.checkpoint_s = 120};
+    for (uint32_t i = 0; i < SETTING_COUNT; ++i)
+        words->settings[i] = (SettingWord){(SceneSettingId)i, &c->render.settings};
+}
+
+/* Refuses options of which a renderer that stays makes no use. */
+static Status check_served(const RenderCommand *c, const Words *words, const CliResult *args,
+                           Error *err)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } rows[] = {{args->wants_help, "--help"},
+                {args->wants_version, "--version"},
+                {words->list != RENDER_LIST_COUNT, "--list"},
+                {c->frames.is_wanted, "--frame"},
+                {c->checkpoint || c->is_resuming || c->keeps_checkpoint, "--checkpoint"},
+                {c->after != NULL, "--after"},
+                {c->only_check, "--check"},
+                {c->import || c->export_package || c->is_import_child, "--import"},
+                {c->probe.is_wanted || c->probe_out || c->probe_samples, "--probe"},
+                {c->watch != NULL, "--watch"},
+                {c->render.trace_path != NULL, "--trace"},
+                {c->stats && strcmp(c->stats, "-") == 0, "--stats -"},
+                {words->progress != 0 || c->is_quiet || words->is_verbose, "--progress"}};
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i)
+        if (rows[i].is_given)
+            return error_set(err, STATUS_INVALID, "'sort-render serve' does not take %s",
+                             rows[i].name);
+    return STATUS_OK;
+}
+
+Status render_command_read(int argc, char **argv, RenderCommand *out_command, Error *err)
+{
+    Words words;
+    OptionTable table;
+    CliResult args;
+    begin_words(out_command, &words);
+    list_options(out_command, &words, &table);
+    const CliProgram program = {.name = "sort-render",
+                                .usage = "[options] SCENE",
+                                .options = table.rows,
+                                .option_count = table.count,
+                                TOOL_ARGS(1, 1, "SCENE")};
+    TRY(cli_parse(&program, argc, argv, &args, err));
+    TRY(check_served(out_command, &words, &args, err));
+    TRY(apply_words(out_command, &words, err));
+    TRY(check_options(out_command, err));
+    out_command->scene = args.args[0];
+    out_command->render.scene_path = out_command->scene;
+    return STATUS_OK;
 }
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
 {
-    Words words = {.list = RENDER_LIST_COUNT};
-    for (uint32_t i = 0; i < SETTING_COUNT; ++i)
-        words.settings[i] = (SettingWord){(SceneSettingId)i, &c->render.settings};
+    Words words;
     CliResult args;
     Error err = {0};
-    *c = (RenderCommand){.checkpoint_s = 120};
+    begin_words(c, &words);
     if (!parse(c, &words, argc, argv, &args, out_code))
         return false;
     if (words.list != RENDER_LIST_COUNT) {

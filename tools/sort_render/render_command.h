@@ -15,6 +15,7 @@ typedef struct RenderCommand {
     bool is_import_child;   /* of a renderer, which reads the exit code (scene_import.h) */
     FrameRange frames;      /* of names with # in them; see render_frames.h */
     const char *checkpoint; /* NULL: none */
+    const char *after;      /* sums by which an adaptive round goes on; NULL: none */
     double checkpoint_s;    /* between two checkpoints */
     double
         update_s; /* between two pictures of an unfinished render; 0: only the last one is written */
@@ -39,6 +40,12 @@ typedef struct RenderCommand {
  * was said; *out_code is the exit code. The command points into itself and into argv: do not copy it. */
 bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
 
+/* Reads a command line of 'sort-render serve', whose only argument is the scene. Nothing is printed and no file is looked
+ * for but those that options name. STATUS_INVALID: it makes no sense, or has an option that a renderer that stays does not
+ * have. Otherwise as above. */
+Status render_command_read(int argc, char **argv, RenderCommand *out_command,
+                           Error *err) SORT_MUST_CHECK;
+
 /* Claims all files that the command writes as outputs, and its scene as an input. */
 Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err) SORT_MUST_CHECK;
 /* Checks that these outputs can be created. */
@@ -49,6 +56,9 @@ int probe_pixel(const RenderCommand *c, Render *render);
 
 /* The subcommands. */
 int merge_main(int argc, char **argv);
+int verify_main(int argc, char **argv);
 int compare_main(int argc, char **argv);
+int denoise_main(int argc, char **argv);
+int serve_main(int argc, char **argv);
 
 #endif

@@ -2,7 +2,10 @@
  *
  *   sort-render SCENE -o OUT.exr      load (importing first in a child process), render, write
  *   sort-render merge A B .. -o OUT   add partial results exactly
+ *   sort-render denoise A -o OUT      a picture that was rendered with --denoising-data, without its noise
+ *   sort-render verify A B ..         are partial results whole, and what do they hold
  *   sort-render compare A B           how far two pictures are apart
+ *   sort-render serve                 stays, and renders what it is told on standard input
  *   sort-render manual, completion    pages made from the tables of options (tools/kit/tool.h)
  *
  * Arguments in (render_command.h), library calls, messages out. */
@@ -19,6 +22,7 @@
 #include "tools/sort_render/render_check.h"
 #include "tools/sort_render/render_command.h"
 #include "tools/sort_render/render_frames.h"
+#include "tools/sort_render/render_report.h"
 #include <string.h>
 
 /* --- messages ------------------------------------------------------------------------------------------ */
@@ -84,42 +88,10 @@ static Status write_stats(const RenderCommand *c, Render *render, const MonitorT
 /* Prints the failures that did not stop the render. Returns whether the picture is damaged, which the exit code tells. */
 static bool report_damage(const Render *render)
 {
-    RenderStats stats;
-    StrBuf faults = {0}, closure_faults = {0};
-    render_stats(render, &stats);
-    render_faults(render, &faults);
-    render_closure_faults(render, &closure_faults);
-    if (faults.size_bytes)
-        fprintf(stderr, "shader faults (the points show magenta):\n%s", strbuf_text(&faults));
-    if (closure_faults.size_bytes)
-        fprintf(stderr, "closure faults (the picture has what the closures gave until then):\n%s",
-                strbuf_text(&closure_faults));
-    if (stats.dropped.count)
-        fprintf(
-            stderr,
-            "%llu samples were not finite and were dropped, in %llu pixels, the first at %u,%u\n",
-            (unsigned long long)stats.dropped.count, (unsigned long long)stats.dropped.pixel_count,
-            stats.dropped.x, stats.dropped.y);
-    if (stats.wave.bsdf_faults)
-        fprintf(stderr,
-                "%llu points had closures that were left out: a number of them was not finite\n",
-                (unsigned long long)stats.wave.bsdf_faults);
-    if (stats.textures.failed_tiles)
-        fprintf(
-            stderr,
-            "%llu texture tiles could not be read; what touches them shows the missing colour\n",
-            (unsigned long long)stats.textures.failed_tiles);
-    uint32_t missing = render_scene(render)->missing_count, damaged = stats.damaged_textures;
-    if (missing)
-        fprintf(stderr, "%u texture%s not there and magenta\n", missing,
-                missing == 1 ? " is" : "s are");
-    if (damaged)
-        fprintf(stderr, "%u texture%s damaged and magenta\n", damaged,
-                damaged == 1 ? " is" : "s are");
-    bool is_damaged = faults.size_bytes || closure_faults.size_bytes ||
-                      stats.textures.failed_tiles || missing || damaged;
-    strbuf_free(&faults);
-    strbuf_free(&closure_faults);
+    StrBuf text = {0};
+    bool is_damaged = render_report(render, &text);
+    fputs(strbuf_text(&text), stderr);
+    strbuf_free(&text);
     return is_damaged;
 }
 
@@ -148,6 +120,7 @@ static Status keep_up(void *data, Render *render, Error *err)
     if (clock_now_ns() >= u->update_ns) {
         OutputCommand pictures = c->output;
         pictures.partial = NULL;
+        pictures.denoises = false;
         TRY(output_command_write(&pictures, render_film(render), err));
         if (c->progress == PROGRESS_JSON)
             progress_event(stdout, "picture");
@@ -183,6 +156,20 @@ static Status resume(const RenderCommand *c, Render *render, const Log *log, Err
     Status status = render_resume(render, film, err);
     if (status != STATUS_OK)
         error_prefix(err, "%s: cannot be resumed", c->checkpoint);
+    return status;
+}
+
+/* Takes the judgement of the rounds before, if the command is a part of an adaptive round. */
+static Status follow(const RenderCommand *c, Render *render, Error *err)
+{
+    Film *judged;
+    if (!c->after)
+        return STATUS_OK;
+    TRY(film_read_partial(c->after, &judged, err));
+    Status status = render_follow(render, judged, err);
+    if (status != STATUS_OK)
+        error_prefix(err, "%s", c->after);
+    film_destroy(judged);
     return status;
 }
 
@@ -264,7 +251,14 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
                 c->checkpoint ? "; --resume goes on with it" : "");
         return EXIT_INTERRUPTED;
     }
-    return report_damage(render) ? EXIT_DAMAGED : EXIT_DONE;
+    bool is_damaged = report_damage(render);
+    if (!is_damaged && film_shot(render_film(render))->has & FILM_SHOT_DAMAGED) {
+        fputs("an earlier run of this render met missing or damaged textures or faults, and said "
+              "which; its samples are in the picture\n",
+              stderr);
+        is_damaged = true;
+    }
+    return is_damaged ? EXIT_DAMAGED : EXIT_DONE;
 }
 
 /* Sums have a size that is known; a picture's is known when it is compressed, but one that would fit as it is will
@@ -294,6 +288,8 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     RenderOptions options = c->render;
     Upkeep upkeep;
     interrupt_hold(false); /* it may be another frame's */
+    if (c->output.denoises && render_denoiser_check(&c->output.denoiser, &err) != STATUS_OK)
+        return tool_fail(&err, EXIT_FAILED);
     plan_upkeep(c, &upkeep, &options);
     options.log = log;
     options.cancel = interrupt_asked();
@@ -320,10 +316,10 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
         render_destroy(render);
         return probed;
     }
-    int code =
-        resume(c, render, log, &err) == STATUS_OK && check_room(c, render, log, &err) == STATUS_OK
-            ? trace_and_write(c, render, log, terminal->kind)
-            : tool_fail(&err, EXIT_FAILED);
+    int code = follow(c, render, &err) == STATUS_OK && resume(c, render, log, &err) == STATUS_OK &&
+                       check_room(c, render, log, &err) == STATUS_OK
+                   ? trace_and_write(c, render, log, terminal->kind)
+                   : tool_fail(&err, EXIT_FAILED);
     render_destroy(render);
     return code;
 }
@@ -371,6 +367,7 @@ static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
     } else {
         c->render.scene_path = package;
         code = render_package(c, log, terminal);
+        c->render.scene_path = NULL; /* the folder goes with this function */
     }
     strbuf_free(&files);
     if (temp_folder_remove(&folder, &err) != STATUS_OK)
@@ -467,7 +464,10 @@ static int run(int argc, char **argv)
 
 static const CliCommand commands[] = {
     {"merge", "adds partial results", merge_main},
+    {"denoise", "removes the noise of a picture", denoise_main},
+    {"verify", "checks partial results, and tells what they hold", verify_main},
     {"compare", "tells how far two pictures are apart", compare_main},
+    {"serve", "stays, and renders what it is told on standard input", serve_main},
 };
 
 static const ToolRow exit_codes[] = {

@@ -21,11 +21,23 @@ typedef struct Difference {
 
 enum { EXR_NAME_BYTES = 256 };
 
-static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *name,
+/* The channel of a layer, NULL: of the picture. */
+static const ExrImageChannel *find_channel(const ExrImage *image, const char *layer, char suffix,
+                                           char name[EXR_NAME_BYTES])
+{
+    (void)snprintf(name, EXR_NAME_BYTES, "%s%s%c", layer ? layer : "", layer ? "." : "", suffix);
+    return exr_image_channel(image, name);
+}
+
+static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *layer, char suffix,
                               const char *const paths[2], double *relative, Difference *d,
                               Error *err)
 {
-    const ExrImageChannel *first = exr_image_channel(a, name), *second = exr_image_channel(b, name);
+    char name[EXR_NAME_BYTES];
+    const ExrImageChannel *first = find_channel(a, layer, suffix, name);
+    const ExrImageChannel *second = find_channel(b, layer, suffix, name);
+    if (first && !second && layer) /* a denoised picture's reference has no such layer */
+        second = find_channel(b, NULL, suffix, name);
     if (!first || !second)
         return error_set_at(err, STATUS_INVALID, paths[first ? 1 : 0], "has no channel %s", name);
     const float *x = first->data, *y = second->data;
@@ -79,11 +91,8 @@ static Status compare(const ExrImage *a, const ExrImage *b, const char *const pa
     Status status = relative ? STATUS_OK
                              : error_set_at(err, STATUS_NO_MEMORY, paths[0],
                                             "no memory to compare %zu pixels", count);
-    for (uint32_t c = 0; c < 3 && status == STATUS_OK; ++c) {
-        char name[EXR_NAME_BYTES];
-        (void)snprintf(name, sizeof name, "%s%s%c", layer ? layer : "", layer ? "." : "", "RGB"[c]);
-        status = compare_channel(a, b, name, paths, relative, d, err);
-    }
+    for (uint32_t c = 0; c < 3 && status == STATUS_OK; ++c)
+        status = compare_channel(a, b, layer, "RGB"[c], paths, relative, d, err);
     if (status == STATUS_OK)
         set_relative(relative, count, d);
     mem_free(relative);
@@ -128,7 +137,7 @@ static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
 {
     /* clang-format off */
     const CliOption options[] = {
-        {.name = "layer", .kind = CLI_TEXT, .out = &c->layer, .value_name = "NAME", .help = "compare this layer, such as albedo"},
+        {.name = "layer", .kind = CLI_TEXT, .out = &c->layer, .value_name = "NAME", .help = "compare this layer, such as albedo; if the reference does not have it, with its picture"},
         {.name = "json", .kind = CLI_FLAG, .out = &c->is_json, .help = "print one JSON record"},
     };
     /* clang-format on */

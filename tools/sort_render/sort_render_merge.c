@@ -18,6 +18,9 @@ static bool parse(MergeCommand *c, int argc, char **argv, int *out_code)
         {.name = "exr-type", .kind = CLI_CHOICE, .out = &c->output.exr_type, .choices = command_exr_types, .value_name = "TYPE", .help = "number type of the EXR's picture; layers are always float"},
         {.name = "metadata", .kind = CLI_CHOICE, .out = &c->output.metadata, .choices = command_metadata_words, .value_name = "WHAT", .help = "metadata of the EXR: all, or without date, host and render time, so that equal pictures are equal files"},
         {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick view of the picture"},
+        {.name = "denoise", .kind = CLI_FLAG, .out = &c->output.denoises, .help = "also write the picture without its noise; the parts must be of renders with --denoise"},
+        OUTPUT_COMMAND_DENOISER_OPTIONS(&c->output),
+        {.name = "denoising-data", .kind = CLI_FLAG, .out = &c->output.keeps_denoising_data, .help = "also write what denoisers read as layers"},
         {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the merged exact sums"},
         {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
         {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
@@ -82,6 +85,14 @@ int merge_main(int argc, char **argv)
         status = add_part(command.args.args[i], &sum, &err);
     if (status == STATUS_OK)
         status = output_command_write(&command.output, sum, &err);
+    bool is_damaged = sum && film_shot(sum)->has & FILM_SHOT_DAMAGED;
     film_destroy(sum);
-    return status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
+    if (status != STATUS_OK)
+        return tool_fail(&err, EXIT_FAILED);
+    if (is_damaged)
+        fputs(
+            "sort-render: parts of the sum were rendered with missing or damaged textures, or with "
+            "faults of shaders; 'sort-render verify' tells which\n",
+            stderr);
+    return is_damaged ? EXIT_DAMAGED : EXIT_DONE;
 }

@@ -437,13 +437,13 @@ static void read_position(Reader *r, uint32_t *out_line, uint32_t *out_column)
 /* index @ LINE:COLUMN, and the other kinds of ssl-test. */
 static void read_fault(Reader *r)
 {
-    static const char *const kinds[] = {"index", "loop", "recursion", "closures"};
+    static const char *const kinds[] = {"index", "loop", "recursion", "closures", "tape"};
     Expectation e = {.kind = EXPECT_FAULT, .name = read_name(r)};
     bool is_known = false;
     for (uint32_t i = 0; i < SORT_COUNT_OF(kinds); ++i)
         is_known |= strcmp(e.name, kinds[i]) == 0;
     if (!is_known)
-        complain(r, "a fault is 'index', 'loop', 'recursion' or 'closures'");
+        complain(r, "a fault is 'index', 'loop', 'recursion', 'closures' or 'tape'");
     require(r, "@", "'@' is missing here");
     read_position(r, &e.line, &e.column);
     add_expectation(r, e);

@@ -320,6 +320,31 @@ void grid_host_run(GridHost *h)
     ssl_program_kernel(h->program)(&h->batch);
 }
 
+SslBatch grid_host_part(const GridHost *h, uint32_t first, uint32_t count)
+{
+    ASSERT(first + count <= h->batch.block_count);
+    SslBatch part = h->batch;
+    part.globals = (const char *)h->globals + (size_t)first * h->layout.stride_bytes;
+    part.attributes =
+        (const char *)h->attributes + (size_t)first * h->info->attributes_stride_bytes;
+    part.live += first;
+    part.result = (char *)h->result + (size_t)first * h->info->result_stride_bytes;
+    part.block_count = count;
+    return part;
+}
+
+void grid_host_run_blocks(GridHost *h, uint32_t first, uint32_t count)
+{
+    SslBatch part = grid_host_part(h, first, count);
+    thread_flush_denormals();
+    ssl_program_kernel(h->program)(&part);
+}
+
+const SslBatch *grid_host_batch(const GridHost *h)
+{
+    return &h->batch;
+}
+
 /* --- results ---------------------------------------------------------------------------------- */
 
 static const char *block_at(const GridHost *h, uint32_t point)

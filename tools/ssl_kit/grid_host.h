@@ -57,10 +57,19 @@ void grid_host_set_loop_budget(GridHost *h, uint32_t budget);
 void grid_host_set_stack(GridHost *h, uint32_t bytes);
 /* Records only the lookups of this point; without this call those of all points are recorded. */
 void grid_host_watch(GridHost *h, uint32_t point);
+#define GRID_WATCH_NONE (UINT32_MAX - 1)
 
 /* Clears the record and shades all points. As in render threads subnormal numbers become zero, and in this
  * thread they stay so. */
 void grid_host_run(GridHost *h);
+
+/* Shades some blocks. With GRID_WATCH_NONE several threads may shade blocks of one host that do not overlap. */
+void grid_host_run_blocks(GridHost *h, uint32_t first, uint32_t count);
+/* Some blocks as a batch of their own. */
+SslBatch grid_host_part(const GridHost *h, uint32_t first, uint32_t count);
+
+/* What the kernel ran on, for ssl_sum_add. It lives as long as the host. */
+const SslBatch *grid_host_batch(const GridHost *h);
 
 /* Results of the last run. `slot`: an output or one of its derivatives, from SslProgramInfo. */
 uint32_t grid_host_word(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t point);

@@ -242,7 +242,8 @@ static const char *fault_kind(SslFaultKind kind)
     static const char *const names[] = {[SSL_FAULT_INDEX] = "index",
                                         [SSL_FAULT_LOOP] = "loop",
                                         [SSL_FAULT_RECURSION] = "recursion",
-                                        [SSL_FAULT_CLOSURES] = "closures"};
+                                        [SSL_FAULT_CLOSURES] = "closures",
+                                        [SSL_FAULT_TAPE] = "tape"};
     ASSERT((size_t)kind < SORT_COUNT_OF(names) && names[kind]);
     return names[kind];
 }

@@ -4,6 +4,7 @@
  *   sslc doc PATHS                 parameters, outputs ...            (sslc_doc.c)
  *   sslc dump --stage ir FILE      a stage of the compile as text
  *   sslc run FILE                  shades a grid                      (sslc_run.c)
+ *   sslc fit FILE --target PICTURE parameters that give a picture     (sslc_fit.c)
  *   sslc bench FILE                compile and run times              (sslc_bench.c)
  *   sslc limits                    the limits of the language
  *
@@ -121,6 +122,7 @@ static const CliCommand commands[] = {
     {"doc", "print the parameters, outputs and inputs of shaders", sslc_doc},
     {"dump", "print a stage of the compilation", sslc_dump},
     {"run", "shade a grid; print a pixel, write a picture", sslc_run},
+    {"fit", "find the parameters with which a shader looks like a picture", sslc_fit},
     {"bench", "measure compile and run times", sslc_bench},
     {"limits", "list the limits of the language", sslc_limits},
 };
@@ -136,8 +138,8 @@ int main(int argc, char **argv)
 {
     static const Tool program = {
         .name = "sslc",
-        .purpose = "check, print, run and measure SSL shaders",
-        .summary = "Checks, prints, runs and measures SSL shaders.",
+        .purpose = "check, print, run, fit and measure SSL shaders",
+        .summary = "Checks, prints, runs, fits and measures SSL shaders.",
         .description =
             "A FILE is a source (.ssl), the description of a group of shaders (.json), or a unit "
             "of the "

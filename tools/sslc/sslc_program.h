@@ -8,7 +8,7 @@
 #include "ssl/ssl.h"
 #include "tools/kit/tool.h"
 
-enum { SSLC_OPTIONS_MAX = 32, SSLC_CONSTANTS_MAX = 64 };
+enum { SSLC_OPTIONS_MAX = 48, SSLC_CONSTANTS_MAX = 64 };
 
 /* Values of the options that all commands but `check` have. */
 typedef struct SslcBuildOptions {
@@ -83,5 +83,6 @@ int sslc_check(int argc, char **argv);
 int sslc_doc(int argc, char **argv);
 int sslc_run(int argc, char **argv);
 int sslc_bench(int argc, char **argv);
+int sslc_fit(int argc, char **argv);
 
 #endif

@@ -1,9 +1,4 @@
-/* sslc run: one square, seen straight on, shaded pixel by pixel.
- *
- * Pixel (x, y), y counted down, is the point u = (x + 0.5) / width, v = 1 - (y + 0.5) / height of the
- * unit square in the plane z = 0. Globals of that name get: uvw = position = (u, v, 0) with their
- * derivatives a pixel, normal and gnormal (0, 0, 1), I (0, 0, -1), tangent (1, 0, 0), tangent_sign 1. All
- * others are 0 until --global says otherwise. */
+/* sslc run: a grid (sslc_grid.h), shaded pixel by pixel. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
@@ -12,8 +7,7 @@
 #include "base/image/png_write.h"
 #include "base/image/view_transform.h"
 #include "base/path.h"
-#include "tools/ssl_kit/grid_host.h"
-#include "tools/sslc/sslc_program.h"
+#include "tools/sslc/sslc_grid.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +15,7 @@
 typedef struct RunOptions {
     SslcBuildOptions build;
     const char *output, *picture;
-    CliTextList params, globals, textures, attributes;
-    uint32_t width, height, budget;
+    SslcGrid grid;
     struct {
         bool is_given;
         uint32_t x, y;
@@ -37,18 +30,6 @@ typedef struct RunState {
     GridHost *host;
 } RunState;
 
-static Status parse_size(const char *text, void *out, Error *err)
-{
-    RunOptions *o = out;
-    uint32_t size[2];
-    if (!cli_parse_numbers(text, "x", size, 2) || !size[0] || !size[1] || size[0] > 16384 ||
-        size[1] > 16384)
-        return error_set(err, STATUS_INVALID, "'%s' is not a size like 256x256", text);
-    o->width = size[0];
-    o->height = size[1];
-    return STATUS_OK;
-}
-
 static Status parse_pixel(const char *text, void *out, Error *err)
 {
     RunOptions *o = out;
@@ -58,162 +39,6 @@ static Status parse_pixel(const char *text, void *out, Error *err)
     o->at.is_given = true;
     o->at.x = at[0];
     o->at.y = at[1];
-    return STATUS_OK;
-}
-
-/* --- inputs ----------------------------------------------------------------------------------- */
-
-static Status find_global(const RunState *run, const char *name, uint32_t *out_row, Error *err)
-{
-    const char *names[SSL_MAX_GLOBALS];
-    ASSERT(run->file->tables.global_count <= SSL_MAX_GLOBALS);
-    for (uint32_t i = 0; i < run->file->tables.global_count; ++i) {
-        names[i] = run->file->tables.globals[i].name;
-        if (strcmp(names[i], name) == 0) {
-            *out_row = i;
-            return STATUS_OK;
-        }
-    }
-    const char *nearest = suggest_nearest(name, names, run->file->tables.global_count);
-    return error_set(err, STATUS_INVALID, "there is no global '%s'%s%s%s", name,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
-}
-
-static void set_if_there(RunState *run, const char *name, SslValue value)
-{
-    uint32_t row;
-    if (find_global(run, name, &row, NULL) == STATUS_OK &&
-        ssl_type_scalars(run->file->tables.globals[row].type) == ssl_type_scalars(value.type))
-        grid_host_set_global(run->host, row, 0, &value);
-}
-
-static void set_place(RunState *run, const char *name)
-{
-    uint32_t row, width = run->options->width, height = run->options->height;
-    if (find_global(run, name, &row, NULL) != STATUS_OK)
-        return;
-    for (uint32_t y = 0; y < height; ++y)
-        for (uint32_t x = 0; x < width; ++x) {
-            uint32_t point = y * width + x;
-            *grid_host_global(run->host, row, 0, 0, point) = ((float)x + 0.5f) / (float)width;
-            *grid_host_global(run->host, row, 0, 1, point) =
-                1.0f - ((float)y + 0.5f) / (float)height;
-            *grid_host_global(run->host, row, 1, 0, point) = 1.0f / (float)width;
-            *grid_host_global(run->host, row, 2, 1, point) = -1.0f / (float)height;
-        }
-}
-
-static Status set_globals(RunState *run, Error *err)
-{
-    set_place(run, "uvw");
-    set_place(run, "position");
-    set_if_there(run, "normal", (SslValue){.type = SSL_NORMAL, .f = {0, 0, 1}});
-    set_if_there(run, "gnormal", (SslValue){.type = SSL_NORMAL, .f = {0, 0, 1}});
-    set_if_there(run, "I", (SslValue){.type = SSL_VECTOR, .f = {0, 0, -1}});
-    set_if_there(run, "tangent", (SslValue){.type = SSL_VECTOR, .f = {1, 0, 0}});
-    set_if_there(run, "tangent_sign", (SslValue){.type = SSL_FLOAT, .f = {1}});
-    for (uint32_t i = 0; i < run->options->globals.count; ++i) {
-        char name[SSLC_NAME_BYTES];
-        const char *text;
-        uint32_t row = 0;
-        SslValue value;
-        TRY(sslc_split(run->options->globals.items[i], name, &text, err));
-        TRY(find_global(run, name, &row, err));
-        TRY(sslc_parse_value(name, text, run->file->tables.globals[row].type, &value, err));
-        grid_host_set_global(run->host, row, 0, &value);
-    }
-    return STATUS_OK;
-}
-
-static Status set_params(RunState *run, Error *err)
-{
-    for (uint32_t i = 0; i < run->options->params.count; ++i) {
-        char name[SSLC_NAME_BYTES];
-        const char *text;
-        uint32_t param;
-        SslValue value;
-        TRY(sslc_split(run->options->params.items[i], name, &text, err));
-        TRY(sslc_find_param(run->info->unit, name, &param, err));
-        TRY(sslc_parse_value(name, text, run->info->unit->params[param].type, &value, err));
-        TRY(ssl_params_set(run->program, grid_host_params(run->host), param, &value, err));
-    }
-    return STATUS_OK;
-}
-
-/* NAME=uv: the coordinates of the grid, with their derivatives; NAME=VALUE: that, everywhere. */
-static Status set_attribute(RunState *run, uint32_t slot, const char *text, Error *err)
-{
-    ASSERT(slot < run->info->unit->attribute_count);
-    const SslAttributeInfo *info = &run->info->unit->attributes[slot];
-    const RunOptions *o = run->options;
-    SslValue value;
-    grid_host_attribute_exists(run->host, slot, true);
-    if (strcmp(text, "uv") != 0) {
-        TRY(sslc_parse_value(info->name, text, info->type, &value, err));
-        grid_host_set_attribute(run->host, slot, 0, &value);
-        return STATUS_OK;
-    }
-    if (!info->has_derivs)
-        return error_set(err, STATUS_INVALID, "attribute '%s' is a %s and cannot be uv", info->name,
-                         ssl_type_name(info->type));
-    for (uint32_t point = 0; point < o->width * o->height; ++point)
-        for (uint32_t i = 0; i < ssl_type_scalars(info->type) && i < 2; ++i) {
-            uint32_t x = point % o->width, y = point / o->width;
-            float uv[2] = {((float)x + 0.5f) / (float)o->width,
-                           1.0f - ((float)y + 0.5f) / (float)o->height};
-            float step[2] = {1.0f / (float)o->width, -1.0f / (float)o->height};
-            float *at = grid_host_attribute(run->host, slot, 0, i, point);
-            float *along = grid_host_attribute(run->host, slot, 1 + i, i, point);
-            if (at)
-                *at = uv[i];
-            if (along)
-                *along = step[i];
-        }
-    return STATUS_OK;
-}
-
-static Status set_attributes(RunState *run, Error *err)
-{
-    const SslUnitInfo *unit = run->info->unit;
-    for (uint32_t i = 0; i < run->options->attributes.count; ++i) {
-        char name[SSLC_NAME_BYTES];
-        const char *text;
-        uint32_t slot = 0;
-        TRY(sslc_split(run->options->attributes.items[i], name, &text, err));
-        while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, name) != 0)
-            ++slot;
-        if (slot == unit->attribute_count)
-            return error_set(err, STATUS_INVALID, "the shader has no attribute '%s'", name);
-        TRY(set_attribute(run, slot, text, err));
-    }
-    return STATUS_OK;
-}
-
-static Status set_textures(RunState *run, Error *err)
-{
-    const SslUnitInfo *unit = run->info->unit;
-    for (uint32_t i = 0; i < unit->texture_count && unit->texture_ids; ++i) {
-        GridTexture texture;
-        if (unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
-            continue;
-        ASSERT(unit->texture_ids[i] < run->file->textures.count);
-        TRY(grid_texture_parse(run->file->textures.data[unit->texture_ids[i]], &texture, err));
-        grid_host_set_texture(run->host, i, &texture);
-    }
-    for (uint32_t i = 0; i < run->options->textures.count; ++i) {
-        char name[SSLC_NAME_BYTES];
-        const char *text;
-        GridTexture texture;
-        uint32_t slot = 0;
-        TRY(sslc_split(run->options->textures.items[i], name, &text, err));
-        TRY(grid_texture_parse(text, &texture, err));
-        while (slot < unit->texture_count && strcmp(unit->textures[slot], name) != 0)
-            ++slot;
-        if (slot == unit->texture_count)
-            return error_set(err, STATUS_INVALID, "the shader has no texture '%s'", name);
-        grid_host_set_texture(run->host, slot, &texture);
-    }
     return STATUS_OK;
 }
 
@@ -365,7 +190,7 @@ static bool print_faults(const RunState *run, uint32_t point_count)
 static Status write_png(const RunOptions *o, const float *values, uint32_t scalars, Error *err)
 {
     const ViewTransform view = {.curve = VIEW_STANDARD};
-    size_t count = (size_t)o->width * o->height;
+    size_t count = (size_t)o->grid.width * o->grid.height;
     uint8_t *pixels = mem_alloc(count, 3);
     float *rgb = mem_alloc(count, 3 * sizeof *rgb);
     Status status = STATUS_NO_MEMORY;
@@ -376,7 +201,7 @@ static Status write_png(const RunOptions *o, const float *values, uint32_t scala
                                  : j < scalars ? values[i * scalars + j]
                                                : 0.0f;
         view_transform_rgb(&view, rgb, 3, count, pixels);
-        status = png_write(o->picture, o->width, o->height, 3, pixels, err);
+        status = png_write(o->picture, o->grid.width, o->grid.height, 3, pixels, err);
     } else {
         status = error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
@@ -398,8 +223,8 @@ static Status write_exr(const RunOptions *o, const float *values, uint32_t scala
                                    .data = values + i,
                                    .stride = scalars};
     const ExrWriteDesc desc = {.size_bytes = sizeof desc,
-                               .width = o->width,
-                               .height = o->height,
+                               .width = o->grid.width,
+                               .height = o->grid.height,
                                .channels = channels,
                                .channel_count = scalars};
     return exr_write(o->picture, &desc, err);
@@ -408,7 +233,7 @@ static Status write_exr(const RunOptions *o, const float *values, uint32_t scala
 static Status write_picture(const RunState *run, const Shown *shown, Error *err)
 {
     const RunOptions *o = run->options;
-    size_t count = (size_t)o->width * o->height;
+    size_t count = (size_t)o->grid.width * o->grid.height;
     bool is_png = path_has_extension(o->picture, ".png");
     float *values = mem_alloc(count, shown->scalars * sizeof *values);
     if (!values)
@@ -428,22 +253,18 @@ static Status write_picture(const RunState *run, const Shown *shown, Error *err)
 static Status shade(RunState *run, bool *out_has_fault, Error *err)
 {
     const RunOptions *o = run->options;
-    uint32_t points = o->width * o->height;
+    uint32_t points = o->grid.width * o->grid.height;
     Shown shown;
     TRY(find_output(run, o->output, &shown, err));
-    if (o->at.is_given && (o->at.x >= o->width || o->at.y >= o->height))
+    if (o->at.is_given && (o->at.x >= o->grid.width || o->at.y >= o->grid.height))
         return error_set(err, STATUS_INVALID, "pixel %u,%u is outside of %ux%u", o->at.x, o->at.y,
-                         o->width, o->height);
+                         o->grid.width, o->grid.height);
     TRY(grid_host_create(run->program, run->file->tables.globals, run->file->tables.global_count,
                          points, &run->host, err));
-    TRY(set_globals(run, err));
-    TRY(set_params(run, err));
-    TRY(set_textures(run, err));
-    TRY(set_attributes(run, err));
-    uint32_t printed =
-        o->at.is_given ? o->at.y * o->width + o->at.x : o->height / 2 * o->width + o->width / 2;
+    TRY(sslc_grid_set(&o->grid, run->file, run->program, run->host, err));
+    uint32_t printed = o->at.is_given ? o->at.y * o->grid.width + o->at.x
+                                      : o->grid.height / 2 * o->grid.width + o->grid.width / 2;
     ASSERT(printed < points);
-    grid_host_set_loop_budget(run->host, o->budget);
     grid_host_watch(run->host, printed);
     grid_host_run(run->host);
     *out_has_fault = print_faults(run, points);
@@ -506,12 +327,7 @@ static bool parse_run(RunOptions *o, int argc, char **argv, CliResult *args, int
         {.name = "picture", .short_name = 'o', .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes an .exr or .png"},
         {.name = "output", .kind = CLI_TEXT, .out = &o->output, .value_name = "NAME", .help = "value that the picture shows: an output (the default is the first), ddx(output) or ddy(output); for a closure, the sum of its weights"},
         {.name = "at", .kind = CLI_CUSTOM, .out = o, .parse = parse_pixel, .value_name = "X,Y", .help = "prints all results of one pixel, by default of the middle if there is no picture"},
-        {.name = "size", .kind = CLI_CUSTOM, .out = o, .parse = parse_size, .value_name = "WxH", .help = "size of the grid in pixels; 256x256 by default"},
-        {.name = "param", .short_name = 'p', .kind = CLI_TEXT_LIST, .out = &o->params, .value_name = "NAME=VALUE", .help = "sets a parameter: 0.5, true, (1 0 0)"},
-        {.name = "global", .short_name = 'g', .kind = CLI_TEXT_LIST, .out = &o->globals, .value_name = "NAME=VALUE", .help = "sets a global to one value everywhere"},
-        {.name = "texture", .short_name = 't', .kind = CLI_TEXT_LIST, .out = &o->textures, .value_name = "NAME=TEXTURE", .help = "binds a texture: ramp (the default), wave, checker:N or constant:R,G,B,A"},
-        {.name = "attribute", .short_name = 'a', .kind = CLI_TEXT_LIST, .out = &o->attributes, .value_name = "NAME=VALUE", .help = "sets an attribute to one value everywhere, or to uv, the grid's coordinates; others are missing"},
-        {.name = "loop-budget", .kind = CLI_U32, .out = &o->budget, .value_name = "N", .help = "limit of back-edges per point"},
+        {.name = "size", .kind = CLI_CUSTOM, .out = &o->grid, .parse = sslc_grid_parse_size, .value_name = "WxH", .help = "size of the grid in pixels; 256x256 by default"},
     };
     /* clang-format on */
     const char *const examples[] = {"sslc run brick.ssl -p scale=4 -o brick.exr",
@@ -521,13 +337,14 @@ static bool parse_run(RunOptions *o, int argc, char **argv, CliResult *args, int
                                     "sslc run brick.ssl --at 10,20",
                                     "all results of one pixel",
                                     NULL};
+    uint32_t option_count = sslc_grid_options(&o->grid, options, 4);
     const CliProgram program = {
         .name = "sslc run",
         .usage = "[options] FILE",
-        .summary =
-            "Shades the unit square, seen at a right angle. The exit code is 1 if a point faults.",
+        .summary = "Shades the unit square, or a window of the plane, seen at a right angle. The "
+                   "exit code is 1 if a point faults.",
         .options = options,
-        .option_count = sslc_build_options(&o->build, options, 9),
+        .option_count = sslc_build_options(&o->build, options, option_count),
         TOOL_ARGS(1, 1, "FILE"),
         .examples = examples};
     return tool_parse(&program, argc, argv, args, out_code);
@@ -535,7 +352,7 @@ static bool parse_run(RunOptions *o, int argc, char **argv, CliResult *args, int
 
 int sslc_run(int argc, char **argv)
 {
-    RunOptions o = {.width = 256, .height = 256, .budget = 1u << 20};
+    RunOptions o = {.grid = sslc_grid_default()};
     CliResult args;
     int code;
     if (!parse_run(&o, argc, argv, &args, &code))

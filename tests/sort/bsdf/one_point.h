@@ -48,7 +48,7 @@ uint16_t one_samples(const OnePoint *p, const Sampler *sampler, SampleKey pixel,
 BsdfPoint one_point(const OnePoint *p);
 uint32_t one_lobe_count(const OnePoint *p);
 uint32_t one_lobe_flags(const OnePoint *p, uint32_t lobe); /* of the lobes that are there */
-uint32_t one_flags(const OnePoint *p);                     /* of all of them, BsdfFlags alone */
+uint32_t one_flags(const OnePoint *p);                     /* of all of them, SSL_LOBE_* alone */
 uint32_t one_faults(const OnePoint *p);
 
 #endif

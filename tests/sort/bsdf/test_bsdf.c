@@ -104,7 +104,8 @@ static void test_bsdf_is_reciprocal(void **state)
                 BsdfSample s;
                 bsdf_case_make(c, wo, f3(0, 0, 1), flags, &b);
                 float u = random_unit(&random), v = random_unit(&random);
-                if (!one_sample(&b, random_unit(&random), f2(u, v), &s) || (s.flags & BSDF_DELTA))
+                if (!one_sample(&b, random_unit(&random), f2(u, v), &s) ||
+                    (s.flags & SSL_LOBE_DELTA))
                     continue;
                 wi = s.wi;
             }
@@ -171,8 +172,8 @@ static void test_bsdf_lambert_is_albedo_over_pi(void **state)
     assert_true(is_near(pdf, 0.8f / SORT_PI, 1e-6f));
     assert_true(is_near(bsdf_point_albedo(one_point(&b)).c[1], 0.25f, 1e-6f));
     assert_true(bsdf_point_normal(one_point(&b)).z == 1.0f);
-    assert_int_equal(one_flags(&b), BSDF_REFLECTION | BSDF_DIFFUSE);
-    assert_true(bsdf_point_has_smooth(one_point(&b)));
+    assert_int_equal(one_flags(&b), SSL_LOBE_REFLECTION | SSL_LOBE_DIFFUSE);
+    assert_int_equal(bsdf_block_smooth(one_point(&b).block) & 1, 1);
 }
 
 static void test_bsdf_mirror_and_window(void **state)
@@ -184,9 +185,9 @@ static void test_bsdf_mirror_and_window(void **state)
     BsdfSample s;
     one_init(&b, wo, f3(0, 0, 1), 0);
     one_add_closure(&b, "Conductor", spectrum_splat(1.0f), mirror, 1);
-    assert_false(bsdf_point_has_smooth(one_point(&b)));
+    assert_int_equal(bsdf_block_smooth(one_point(&b).block) & 1, 0);
     assert_true(one_sample(&b, 0.3f, f2(0.1f, 0.9f), &s));
-    assert_int_equal(s.flags, BSDF_REFLECTION | BSDF_DELTA);
+    assert_int_equal(s.flags, SSL_LOBE_REFLECTION | SSL_LOBE_DELTA);
     assert_true(f3_length(f3_sub(s.wi, f3(-0.48f, -0.36f, 0.8f))) < 1e-6f && s.pdf == 1.0f);
     assert_true(is_near(s.weight.c[2], 0.7f + 0.3f * powf(0.2f, 5.0f), 1e-5f));
     assert_true(one_pdf(&b, s.wi) == 0.0f && spectrum_is_black(one_eval(&b, s.wi, NULL)));
@@ -200,7 +201,7 @@ static void test_bsdf_mirror_and_window(void **state)
         float chance = 0.0f;
         for (uint32_t i = 0; i < 1000; ++i) {
             assert_true(one_sample(&b, ((float)i + 0.5f) / 1000.0f, f2(0, 0), &s));
-            if (s.flags & BSDF_REFLECTION) {
+            if (s.flags & SSL_LOBE_REFLECTION) {
                 ++reflected;
                 chance = s.pdf;
                 assert_true(s.eta == 1.0f && is_near(s.weight.c[0], 1.0f, 1e-6f));
@@ -218,7 +219,7 @@ static void test_bsdf_mirror_and_window(void **state)
     /* Total reflection from inside. */
     one_init(&b, f3(0.8f, 0, -0.6f), f3(0, 0, 1), 0);
     one_add_closure(&b, "Dielectric", spectrum_splat(1.0f), window, 1);
-    assert_true(one_sample(&b, 0.999f, f2(0, 0), &s) && (s.flags & BSDF_REFLECTION) &&
+    assert_true(one_sample(&b, 0.999f, f2(0, 0), &s) && (s.flags & SSL_LOBE_REFLECTION) &&
                 s.pdf == 1.0f);
 }
 
@@ -243,9 +244,10 @@ static void test_bsdf_emission_and_transparency_add_up(void **state)
     Spectrum straight = spectrum_splat(0.0f);
     for (uint32_t i = 0; i < 4096; ++i)
         if (one_sample(&b, 0.2f, f2(((float)i + 0.5f) / 4096.0f, 0.7f), &s) &&
-            (s.flags & BSDF_TRANSPARENT)) {
+            (s.flags & SSL_LOBE_TRANSPARENT)) {
             assert_true(s.wi.x == -wo.x && s.wi.y == -wo.y && s.wi.z == -wo.z && s.eta == 1.0f);
-            assert_int_equal(s.flags, BSDF_TRANSPARENT | BSDF_TRANSMISSION | BSDF_DELTA);
+            assert_int_equal(s.flags,
+                             SSL_LOBE_TRANSPARENT | SSL_LOBE_TRANSMISSION | SSL_LOBE_DELTA);
             straight = spectrum_madd(straight, 1.0f / 4096.0f, s.weight);
         }
     assert_true(is_near(straight.c[0], 0.375f, 2e-3f) && is_near(straight.c[1], 0.1875f, 2e-3f));
@@ -319,15 +321,15 @@ static void test_bsdf_light_does_not_leak(void **state)
             assert_true(spectrum_is_black(f) && one_pdf(&b, wi) == 0.0f);
         BsdfSample s;
         float x = random_unit(&random), y = random_unit(&random);
-        bool is_mirror =
-            one_lobe_count(&b) == 1 && one_lobe_flags(&b, 0) == (BSDF_REFLECTION | BSDF_DELTA);
+        bool is_mirror = one_lobe_count(&b) == 1 &&
+                         one_lobe_flags(&b, 0) == (SSL_LOBE_REFLECTION | SSL_LOBE_DELTA);
         if (!one_sample(&b, random_unit(&random), f2(x, y), &s)) {
             assert_false(is_mirror);
             continue;
         }
         ++drawn;
-        assert_true(!(s.flags & BSDF_REFLECTION) != !(s.flags & BSDF_TRANSMISSION));
-        assert_true((s.wi.z * wo.z > 0.0f) == ((s.flags & BSDF_REFLECTION) != 0));
+        assert_true(!(s.flags & SSL_LOBE_REFLECTION) != !(s.flags & SSL_LOBE_TRANSMISSION));
+        assert_true((s.wi.z * wo.z > 0.0f) == ((s.flags & SSL_LOBE_REFLECTION) != 0));
         assert_true(fabsf(f3_length(s.wi) - 1.0f) < 1e-4f);
         assert_true(f3_dot(s.n, wo) > 0.0f || i % 4 == 1);
     }
@@ -436,7 +438,7 @@ static void test_bsdf_stays_finite(void **state)
             continue;
         assert_true(spectrum_is_finite(s.weight) && isfinite(s.pdf) && s.pdf > 0.0f);
         assert_true(f3_is_finite(s.wi) && fabsf(f3_length(s.wi) - 1.0f) < 1e-3f);
-        if (!(s.flags & BSDF_DELTA))
+        if (!(s.flags & SSL_LOBE_DELTA))
             assert_true(s.pdf == one_pdf(&b, s.wi));
         Spectrum albedo = bsdf_point_albedo(one_point(&b));
         if (!(spectrum_max(albedo) < 1.6f))

@@ -80,14 +80,14 @@ static uint32_t cell_of(const View *v, float3 wi)
 static void draw(const View *v, uint32_t seed, uint64_t *observed)
 {
     Sampler independent = {SAMPLER_INDEPENDENT};
-    uint32_t side = v->is_reflection ? BSDF_REFLECTION : BSDF_TRANSMISSION;
+    uint32_t side = v->is_reflection ? SSL_LOBE_REFLECTION : SSL_LOBE_TRANSMISSION;
     _Static_assert(SAMPLES % SSL_BLOCK == 0, "directions are drawn by blocks");
     for (uint32_t i = 0; i < SAMPLES; i += SSL_BLOCK) {
         BsdfSample samples[SSL_BLOCK];
         uint16_t drawn = one_samples(&v->bsdf, &independent, sample_key(0, 0, 0, seed), i, samples);
         for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
             uint32_t flags = drawn >> k & 1 ? samples[k].flags : 0;
-            bool is_ours = (flags & side) && !(flags & BSDF_DELTA);
+            bool is_ours = (flags & side) && !(flags & SSL_LOBE_DELTA);
             ++observed[is_ours ? cell_of(v, samples[k].wi) : CELLS];
         }
     }
@@ -163,9 +163,9 @@ static bool is_wanted(const BsdfCase *c, uint32_t direction, bool is_below, bool
     wo.z = is_below ? -wo.z : wo.z;
     OnePoint b;
     bsdf_case_make(c, wo, f3(0, 0, 1), 0, &b);
-    uint32_t side = is_reflection ? BSDF_REFLECTION : BSDF_TRANSMISSION;
+    uint32_t side = is_reflection ? SSL_LOBE_REFLECTION : SSL_LOBE_TRANSMISSION;
     for (uint32_t i = 0; i < one_lobe_count(&b); ++i)
-        if ((one_lobe_flags(&b, i) & side) && !(one_lobe_flags(&b, i) & BSDF_DELTA))
+        if ((one_lobe_flags(&b, i) & side) && !(one_lobe_flags(&b, i) & SSL_LOBE_DELTA))
             return true;
     return false;
 }

@@ -39,7 +39,7 @@ static OnePoint hair(const double a[5])
     const float dark = (float)a[2];
     const float args[] = {dark,  dark, dark,        (float)a[0], (float)a[1], 0,
                           1.55f, 0,    (float)a[4], 1,           0,           0};
-    one_init(&bsdf, f3((float)sin(a[3]), 0, (float)cos(a[3])), f3(0, 0, 1), BSDF_FIBRE);
+    one_init(&bsdf, f3((float)sin(a[3]), 0, (float)cos(a[3])), f3(0, 0, 1), BSDF_ON_FIBRE);
     one_add_closure(&bsdf, "Hair", spectrum_splat(1.0f), args, 1);
     return bsdf;
 }

@@ -1,5 +1,5 @@
 /* The film: exact in any order, on any threads, in any split; what is dropped; partial files and damage. */
-#include "sort/film/accum.h"
+#include "base/accum.h"
 #include "sort/film/film.h"
 
 #include "base/alloc.h"
@@ -58,6 +58,7 @@ static FilmSample make_sample(uint32_t pixel, uint32_t sample)
         s.rgb[c] = random_value(pixel, sample, c);
     for (uint32_t c = 0; c < FILM_AOV_FLOATS; ++c)
         s.aov[c] = fmodf(random_value(pixel, sample, 10 + c), 50.0f);
+    s.is_odd = sample & 1;
     return s;
 }
 

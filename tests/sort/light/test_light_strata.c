@@ -1,6 +1,6 @@
 /* Choosing does not spoil stratification: of lights and of lobes. And the solid angle of rectangles, against its formula
  * in long double. */
-#include "sort/light/spherical_rectangle.h"
+#include "sort/light/spherical_rectangle_rows.h"
 #include "sort/sampling/sampler.h"
 #include "tests/sort/bsdf/one_point.h"
 #include "tests/sort/light/light_kit.h"
@@ -55,13 +55,50 @@ static void test_light_spherical_rectangle_is_even(void **state)
         if (!(expected > 1e-5))
             continue;
         double x, y;
-        spherical_rectangle_point(&r, u, &x, &y);
+        spherical_rectangle_point(&r, (double)u.x, (double)u.y, &x, &y);
         double west = (double)solid_angle(x0, x, y0, y1, depth) / expected;
         double south =
             (sine(y, x, depth) - sine(y0, x, depth)) / (sine(y1, x, depth) - sine(y0, x, depth));
         assert_true(fabs(west - (double)u.x) < 1e-4 && fabs(south - (double)u.y) < 1e-4);
     }
     assert_true(inside > 1000); /* where the angle passes pi */
+}
+
+/* Each class of CPUs that this machine runs, and any number of rectangles at once, gives the bits of one rectangle. */
+static void test_light_spherical_rectangles_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    void (*const codes[WIDE_CLASSES])(SphericalRectangles *rows, uint32_t count) = {
+        spherical_rectangle_rows, spherical_rectangle_rows_v3, spherical_rectangle_rows_v4};
+    for (uint32_t i = 0; i < 2000; ++i) {
+        SphericalRectangles rows;
+        uint32_t count = 1 + i % SSL_BLOCK;
+        for (uint32_t k = 0; k < count; ++k) {
+            SampleKey key = sample_key(k, 1, i, 9);
+            float2 at = sampler_2d(&independent, key, 0), size = sampler_2d(&independent, key, 1);
+            float2 u = sampler_2d(&independent, key, 2);
+            rows.x0[k] = 4.0 * (double)at.x - 3.0, rows.y0[k] = 4.0 * (double)at.y - 3.0;
+            rows.x1[k] = rows.x0[k] + exp(10.0 * (double)size.x - 7.0);
+            rows.y1[k] = rows.y0[k] + exp(10.0 * (double)size.y - 7.0);
+            rows.depth[k] = i % 97 ? exp(-12.0 * (double)sampler_1d(&independent, key, 3)) : 0.0;
+            rows.u[k] = (double)u.x, rows.v[k] = (double)u.y;
+        }
+        for (uint32_t c = 0; c <= wide_class_here(); ++c) {
+            codes[c](&rows, count);
+            for (uint32_t k = 0; k < count; ++k) {
+                double x, y;
+                SphericalRectangle r = spherical_rectangle(rows.x0[k], rows.x1[k], rows.y0[k],
+                                                           rows.y1[k], rows.depth[k]);
+                spherical_rectangle_point(&r, rows.u[k], rows.v[k], &x, &y);
+                assert_memory_equal(&rows.solid_angle[k], &r.solid_angle, sizeof r.solid_angle);
+                if (r.solid_angle > 1e-7) {
+                    assert_memory_equal(&rows.x[k], &x, sizeof x);
+                    assert_memory_equal(&rows.y[k], &y, sizeof y);
+                }
+            }
+        }
+    }
 }
 
 /* --- lights --------------------------------------------------------------------------------- */
@@ -153,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_light_spherical_rectangle_is_even),
+        cmocka_unit_test(test_light_spherical_rectangles_have_the_bits_of_one),
         cmocka_unit_test(test_light_choice_keeps_strata),
         cmocka_unit_test(test_light_lobes_keep_strata),
     };

@@ -51,6 +51,19 @@ void kit_write_text(const Kit *kit, const char *name, const char *text)
     kit_write(kit, name, text, strlen(text));
 }
 
+void kit_path(const Kit *kit, const char *name, char out[PATH_BYTES])
+{
+    Error err = {0};
+    assert_int_equal(path_join(kit->folder, name, out, &err), STATUS_OK);
+}
+
+void kit_write_matte(const Kit *kit)
+{
+    kit_write_text(kit, "shaders/matte.ssl",
+                   "shader matte(color albedo = color(0.6, 0.5, 0.4), out closure surface)\n"
+                   "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>);\n}\n");
+}
+
 void kit_write_png(const Kit *kit, const char *name, uint32_t width, uint32_t height,
                    const uint8_t *rgb)
 {

@@ -18,6 +18,10 @@ void kit_end(Kit *kit);
 /* Writes a file of the package. */
 void kit_write(const Kit *kit, const char *name, const void *data, size_t size_bytes);
 void kit_write_text(const Kit *kit, const char *name, const char *text);
+/* The path of a file beside the package. */
+void kit_path(const Kit *kit, const char *name, char out[PATH_BYTES]);
+/* Writes the shader shaders/matte.ssl: a Lambert surface whose parameter is `albedo`. */
+void kit_write_matte(const Kit *kit);
 
 /* A scene.json around sections that a test writes itself: cameras, meshes and the rest as JSON text.
  * Missing sections are NULL. */
@@ -80,5 +84,11 @@ void kit_run(const Kit *kit, const char *const *more, KitSaid *out);
 void kit_assert_channels(const Kit *kit, const char *const *names);
 /* The exit code, and parts of what was said on standard error. */
 void kit_assert_says(const KitSaid *said, int exit_code, const char *const *parts);
+/* These take their arguments and parts in a row; the parts end with NULL. */
+#define KIT_RENDER(said, ...)                                                                      \
+    kit_run_program("sort-render", (const char *const[]){__VA_ARGS__, NULL}, said)
+#define KIT_RUN(kit, said, ...) kit_run(kit, (const char *const[]){__VA_ARGS__, NULL}, said)
+#define KIT_ASSERT_SAYS(said, exit_code, ...)                                                      \
+    kit_assert_says(said, exit_code, (const char *const[]){__VA_ARGS__})
 
 #endif

@@ -271,12 +271,6 @@ static void test_own_closures_are_in_all_layers(void **state)
     "bsdf Dimmed(color tint, normal N) { lobe diffuse reflection { eval { f_cos = " factor         \
     " * tint * wi.z; } } }\n"
 
-static void in_folder(const Kit *kit, const char *name, char out[PATH_BYTES])
-{
-    Error err = {0};
-    assert_int_equal(path_join(kit->folder, name, out, &err), STATUS_OK);
-}
-
 /* A checkpoint and a partial result of a scene are of its closures' texts. */
 static void test_own_closures_that_changed(void **state)
 {
@@ -286,10 +280,10 @@ static void test_own_closures_that_changed(void **state)
     KitSaid said;
     char checkpoint[PATH_BYTES], parts[2][PATH_BYTES], picture[PATH_BYTES];
     kit_begin(&kit);
-    in_folder(&kit, "c", checkpoint);
-    in_folder(&kit, "first", parts[0]);
-    in_folder(&kit, "second", parts[1]);
-    in_folder(&kit, "m.exr", picture);
+    kit_path(&kit, "c", checkpoint);
+    kit_path(&kit, "first", parts[0]);
+    kit_path(&kit, "second", parts[1]);
+    kit_path(&kit, "m.exr", picture);
     write_sphere(&kit, closure, DIMMED("0.2"));
     kit_run(&kit, (const char *const[]){"--checkpoint", checkpoint, "--keep-checkpoint", NULL},
             &said);

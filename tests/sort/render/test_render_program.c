@@ -14,32 +14,15 @@
 #include "base/json.h"
 #include "tests/sort/render/render_kit.h"
 
-/* Runs sort-render with these arguments. */
-#define RENDER(said, ...)                                                                          \
-    kit_run_program("sort-render", (const char *const[]){__VA_ARGS__, NULL}, said)
-/* kit_assert_says with its parts in a row, of which the last is NULL. */
-#define ASSERT_SAYS(said, exit_code, ...)                                                          \
-    kit_assert_says(said, exit_code, (const char *const[]){__VA_ARGS__})
-
-static const char matte_ssl[] =
-    "shader matte(color albedo = color(0.6, 0.5, 0.4), out closure surface)\n"
-    "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>);\n}\n";
-
 typedef struct Paths {
     char a[PATH_BYTES], b[PATH_BYTES], whole[PATH_BYTES], merged[PATH_BYTES], png[PATH_BYTES];
 } Paths;
-
-static void in_folder(const Kit *kit, const char *name, char out[PATH_BYTES])
-{
-    Error err = {0};
-    assert_int_equal(path_join(kit->folder, name, out, &err), STATUS_OK);
-}
 
 static void begin(Kit *kit, Paths *paths)
 {
     StrBuf meshes = {0};
     kit_begin(kit);
-    kit_write_text(kit, "shaders/matte.ssl", matte_ssl);
+    kit_write_matte(kit);
     kit_add_sphere(kit, &meshes, "ball", 1.0f, 12);
     kit_write_scene(
         kit,
@@ -56,11 +39,11 @@ static void begin(Kit *kit, Paths *paths)
                               "\"transform\": [1,0,0,2, 0,1,0,3, 0,0,1,4, 0,0,0,1]}",
                     .environment = "{\"color\": [0.2, 0.3, 0.5]}"});
     strbuf_free(&meshes);
-    in_folder(kit, "a.part", paths->a);
-    in_folder(kit, "b.part", paths->b);
-    in_folder(kit, "out.exr", paths->whole);
-    in_folder(kit, "merged.exr", paths->merged);
-    in_folder(kit, "merged.png", paths->png);
+    kit_path(kit, "a.part", paths->a);
+    kit_path(kit, "b.part", paths->b);
+    kit_path(kit, "out.exr", paths->whole);
+    kit_path(kit, "merged.exr", paths->merged);
+    kit_path(kit, "merged.png", paths->png);
 }
 
 static void assert_equal_pictures(const char *a, const char *b)
@@ -93,18 +76,18 @@ static void test_program_parts_merge_to_the_whole(void **state)
             (const char *const[]){"--samples", "0:3", "--partial", paths.a, "--aov", "normal",
                                   "--aov", "depth", NULL},
             &said);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--aov", "normal,depth",
                                   "--threads", "1", NULL},
             &said);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "0:8", "--aov", "normal", "--aov", "depth", NULL},
             &said);
-    ASSERT_SAYS(&said, 0, NULL);
-    RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged, "--png", paths.png);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged, "--png", paths.png);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     assert_equal_pictures(paths.whole, paths.merged);
 
     uint32_t width, height;
@@ -114,23 +97,23 @@ static void test_program_parts_merge_to_the_whole(void **state)
     assert_int_equal(width, 40);
     mem_free(pixels);
 
-    RENDER(&said, "merge", paths.a, paths.a, "-o", paths.merged);
-    ASSERT_SAYS(&said, 1, "a.part", "there twice", NULL);
+    KIT_RENDER(&said, "merge", paths.a, paths.a, "-o", paths.merged);
+    KIT_ASSERT_SAYS(&said, 1, "a.part", "there twice", NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "0:3", "--seed", "7", "--partial", paths.a, "--aov",
                                   "normal", "--aov", "depth", NULL},
             &said);
-    RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
-    ASSERT_SAYS(&said, 1, "seed", NULL);
+    KIT_RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
+    KIT_ASSERT_SAYS(&said, 1, "seed", NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "0:3", "--clamp-indirect", "0.5", "--partial",
                                   paths.a, "--aov", "normal", "--aov", "depth", NULL},
             &said);
-    ASSERT_SAYS(&said, 0, NULL);
-    RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
-    ASSERT_SAYS(&said, 1, "scenes or settings differ", NULL);
-    RENDER(&said, "merge", paths.a);
-    ASSERT_SAYS(&said, 2, "nothing to write", NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
+    KIT_ASSERT_SAYS(&said, 1, "scenes or settings differ", NULL);
+    KIT_RENDER(&said, "merge", paths.a);
+    KIT_ASSERT_SAYS(&said, 2, "nothing to write", NULL);
     kit_end(&kit);
 }
 
@@ -146,7 +129,7 @@ static void test_program_statistics_are_json(void **state)
     int64_t paths_traced = 0;
     begin(&kit, &paths);
     kit_run(&kit, (const char *const[]){"--stats", "-", NULL}, &said);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(json_parse("stats", str_from(said.output), &doc, &err), STATUS_OK);
     assert_int_equal(json_root_object(doc, &root, &err), STATUS_OK);
     assert_int_equal(json_get_object(&root, "rays", JSON_REQUIRED, &rays, &err), STATUS_OK);
@@ -175,7 +158,7 @@ static void test_program_statistics_say_the_limit_of_fibers(void **state)
         uint32_t limit = 0;
         Error err = {0};
         kit_run(&kit, rows[i].arguments, &said);
-        ASSERT_SAYS(&said, 0, NULL);
+        KIT_ASSERT_SAYS(&said, 0, NULL);
         assert_int_equal(json_parse("stats", str_from(said.output), &doc, &err), STATUS_OK);
         assert_int_equal(json_root_object(doc, &root, &err), STATUS_OK);
         assert_int_equal(json_get_object(&root, "fibers", JSON_REQUIRED, &fibers, &err), STATUS_OK);
@@ -195,8 +178,8 @@ static void test_program_progress_is_json_lines(void **state)
     Paths paths;
     KitSaid said;
     begin(&kit, &paths);
-    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.whole, "--progress", "json");
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.whole, "--progress", "json");
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     double done = 0;
     for (char *line = said.output; *line;) {
         Error err = {0};
@@ -228,15 +211,16 @@ static void test_program_imports_what_it_is_given(void **state)
     Error err = {0};
     begin(&kit, &paths);
     static const char obj[] = "v -1 -1 0\nv 1 -1 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\n";
-    in_folder(&kit, "tri angle.obj", model);
+    kit_path(&kit, "tri angle.obj", model);
     assert_int_equal(file_write(model, obj, sizeof obj - 1, &err), STATUS_OK);
-    RENDER(&said, model, "--cache", kit.cache, "-o", paths.whole, "--spp", "2", "--size", "32x32");
-    ASSERT_SAYS(&said, 0, "camera", "made up", "light", NULL);
+    KIT_RENDER(&said, model, "--cache", kit.cache, "-o", paths.whole, "--spp", "2", "--size",
+               "32x32");
+    KIT_ASSERT_SAYS(&said, 0, "camera", "made up", "light", NULL);
     assert_true(file_exists(paths.whole));
     /* Broken ones are refused with a reason. */
     assert_int_equal(file_write(model, "v 1\nf 1 2 3\n", 12, &err), STATUS_OK);
-    RENDER(&said, model, "--cache", kit.cache, "-o", paths.whole);
-    ASSERT_SAYS(&said, 1, "tri angle.obj", NULL);
+    KIT_RENDER(&said, model, "--cache", kit.cache, "-o", paths.whole);
+    KIT_ASSERT_SAYS(&said, 1, "tri angle.obj", NULL);
     kit_end(&kit);
 }
 
@@ -247,13 +231,13 @@ static void test_program_checks_without_rendering(void **state)
     Paths paths;
     KitSaid said;
     begin(&kit, &paths);
-    RENDER(&said, "--check", kit.package, "--cache", kit.cache);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, "--check", kit.package, "--cache", kit.cache);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     assert_non_null(strstr(said.output, "40 x 30, 8 samples"));
     assert_non_null(strstr(said.output, "shaders/matte.ssl, 0 parameters"));
     kit_write_text(&kit, "shaders/matte.ssl", "shader matte(out closure s) { s = 1; }\n");
-    RENDER(&said, "--check", kit.package, "--cache", kit.cache);
-    ASSERT_SAYS(&said, 1, "matte.ssl:1:", NULL);
+    KIT_RENDER(&said, "--check", kit.package, "--cache", kit.cache);
+    KIT_ASSERT_SAYS(&said, 1, "matte.ssl:1:", NULL);
     kit_end(&kit);
 }
 
@@ -265,13 +249,14 @@ static void test_program_compares_pictures(void **state)
     KitSaid said;
     begin(&kit, &paths);
     kit_run(&kit, NULL, &said);
-    ASSERT_SAYS(&said, 0, NULL);
-    RENDER(&said, "compare", "--json", paths.whole, paths.whole);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, "compare", "--json", paths.whole, paths.whole);
     assert_int_equal(said.exit_code, 0);
     assert_non_null(strstr(said.output, "\"rmse\": 0"));
     assert_non_null(strstr(said.output, "\"max\": 0"));
-    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--seed", "9");
-    RENDER(&said, "compare", "--json", paths.whole, paths.merged);
+    KIT_RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--seed",
+               "9");
+    KIT_RENDER(&said, "compare", "--json", paths.whole, paths.merged);
     assert_int_equal(said.exit_code, 0);
     assert_null(strstr(said.output, "\"rmse\": 0,"));
     double relative = 0.0, trimmed = 0.0;
@@ -281,10 +266,10 @@ static void test_program_compares_pictures(void **state)
         sscanf(error, "\"relative_mse\": %lf, \"trimmed_relative_mse\": %lf", &relative, &trimmed),
         2);
     assert_true(trimmed > 0.0 && trimmed < relative);
-    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--size",
-           "20x15");
-    RENDER(&said, "compare", paths.merged, paths.whole);
-    ASSERT_SAYS(&said, 1, "20 x 15", "40 x 30", NULL);
+    KIT_RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--size",
+               "20x15");
+    KIT_RENDER(&said, "compare", paths.merged, paths.whole);
+    KIT_ASSERT_SAYS(&said, 1, "20 x 15", "40 x 30", NULL);
     kit_end(&kit);
 }
 
@@ -300,25 +285,25 @@ static void test_program_output_by_suffix(void **state)
     uint8_t *by_suffix, *by_option;
     Error err = {0};
     begin(&kit, &paths);
-    in_folder(&kit, "out.jpg", other);
+    kit_path(&kit, "out.jpg", other);
     kit_run(&kit, (const char *const[]){"--png", paths.png, NULL}, &said);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(png_read(paths.png, &width, &height, &by_option, &err), STATUS_OK);
     assert_int_equal(file_remove(paths.png, &err), STATUS_OK);
-    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.png);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.png);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(png_read(paths.png, &width, &height, &by_suffix, &err), STATUS_OK);
     assert_int_equal(width, 40);
     assert_memory_equal(by_suffix, by_option, (size_t)width * height * 3);
     mem_free(by_suffix);
     mem_free(by_option);
-    RENDER(&said, kit.package, "-o", other);
-    ASSERT_SAYS(&said, 2, "out.jpg", ".exr", ".png", NULL);
+    KIT_RENDER(&said, kit.package, "-o", other);
+    KIT_ASSERT_SAYS(&said, 2, "out.jpg", ".exr", ".png", NULL);
     assert_false(file_exists(other));
     kit_run(&kit, (const char *const[]){"--png", other, NULL}, &said);
-    ASSERT_SAYS(&said, 2, "out.jpg", "ends in .png", NULL);
-    RENDER(&said, kit.package, "-o", paths.png, "--png", paths.png);
-    ASSERT_SAYS(&said, 2, "both name a PNG", NULL);
+    KIT_ASSERT_SAYS(&said, 2, "out.jpg", "ends in .png", NULL);
+    KIT_RENDER(&said, kit.package, "-o", paths.png, "--png", paths.png);
+    KIT_ASSERT_SAYS(&said, 2, "both name a PNG", NULL);
     kit_end(&kit);
 }
 
@@ -333,7 +318,7 @@ static void test_program_parts_name_their_cpu_class(void **state)
     Error err = {0};
     begin(&kit, &paths);
     kit_run(&kit, (const char *const[]){"--samples", "0:3", "--partial", paths.a, NULL}, &said);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(exr_read(paths.whole, &image, &err), STATUS_OK);
     const char *own = exr_image_text(image, "sort/cpu");
     assert_non_null(own);
@@ -348,18 +333,18 @@ static void test_program_parts_name_their_cpu_class(void **state)
         &kit,
         (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--cpu", baseline, NULL},
         &said);
-    ASSERT_SAYS(&said, 0, NULL);
-    RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
-    ASSERT_SAYS(&said, 1, "CPU classes differ", baseline, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
+    KIT_ASSERT_SAYS(&said, 1, "CPU classes differ", baseline, NULL);
     kit_run(
         &kit,
         (const char *const[]){"--samples", "0:3", "--partial", paths.a, "--cpu", baseline, NULL},
         &said);
-    ASSERT_SAYS(&said, 0, NULL);
-    RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
-    ASSERT_SAYS(&said, 0, NULL);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
+    KIT_RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
+    KIT_ASSERT_SAYS(&said, 0, NULL);
     kit_run(&kit, (const char *const[]){"--cpu", "pdp11", NULL}, &said);
-    ASSERT_SAYS(&said, 2, "unknown CPU 'pdp11'", baseline, NULL);
+    KIT_ASSERT_SAYS(&said, 2, "unknown CPU 'pdp11'", baseline, NULL);
     kit_end(&kit);
 }
 
@@ -367,13 +352,15 @@ static void test_program_lists_what_there_is(void **state)
 {
     (void)state;
     KitSaid said;
-    RENDER(&said, "--list", "closures");
+    KIT_RENDER(&said, "--list", "closures");
     assert_int_equal(said.exit_code, 0);
     assert_non_null(strstr(said.output, "Lambert(color albedo, normal N)"));
-    RENDER(&said, "--list", "aovs");
+    KIT_RENDER(&said, "--list", "closures", "no scene");
+    KIT_ASSERT_SAYS(&said, 2, "no scene", NULL);
+    KIT_RENDER(&said, "--list", "aovs");
     assert_non_null(strstr(said.output, "variance"));
-    RENDER(&said, "--list", "aov");
-    ASSERT_SAYS(&said, 2, "'aov'", "aovs", NULL);
+    KIT_RENDER(&said, "--list", "aov");
+    KIT_ASSERT_SAYS(&said, 2, "'aov'", "aovs", NULL);
 }
 
 int main(void)

@@ -20,10 +20,6 @@
 
 enum { WIDTH = 70, HEIGHT = 45, SAMPLES = 64 };
 
-static const char matte_ssl[] =
-    "shader matte(color albedo = color(0.6, 0.5, 0.4), out closure surface)\n"
-    "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>);\n}\n";
-
 static void ok(Status status, const Error *err)
 {
     if (status != STATUS_OK)
@@ -36,7 +32,7 @@ static int setup(void **state)
     static Kit kit;
     StrBuf meshes = {0};
     kit_begin(&kit);
-    kit_write_text(&kit, "shaders/matte.ssl", matte_ssl);
+    kit_write_matte(&kit);
     kit_add_sphere(&kit, &meshes, "ball", 1.0f, 12);
     kit_add_quad(&kit, &meshes, "floor",
                  (const float[4][3]){{-3, -1, 3}, {3, -1, 3}, {3, -1, -9}, {-3, -1, -9}});
@@ -74,12 +70,6 @@ static Render *create(const RenderOptions *options)
     ok(render_create(options, &render, &diagnostics, &err), &err);
     strbuf_free(&diagnostics);
     return render;
-}
-
-static void in_folder(const Kit *kit, const char *name, char out[PATH_BYTES])
-{
-    Error err = {0};
-    ok(path_join(kit->folder, name, out, &err), &err);
 }
 
 static void assert_same(Render *render, Hash128 expected, const char *what)
@@ -129,7 +119,7 @@ static uint32_t run_in_pieces(const Kit *kit, RenderOptions options, uint64_t se
 {
     char path[PATH_BYTES];
     Error err = {0};
-    in_folder(kit, "pieces.checkpoint", path);
+    kit_path(kit, "pieces.checkpoint", path);
     ok(file_remove(path, &err), &err);
     for (uint32_t stops = 0;; ++stops) {
         Stopper stopper = {.after_ns =
@@ -207,7 +197,7 @@ static void test_stops_go_on_to_more_samples(void **state)
     char path[PATH_BYTES];
     Error err = {0};
     Status status;
-    in_folder(kit, "more.checkpoint", path);
+    kit_path(kit, "more.checkpoint", path);
     for (uint32_t k = 0; k < 4; ++k) {
         RenderOptions options = kit_options(kit);
         options.adaptive_error = k % 2 ? 0.02f : 0.0f;
@@ -236,7 +226,7 @@ static void test_stops_checkpoints_of_other_renders_are_refused(void **state)
     SETTING_SET(options.settings, samples, 4);
     Film *film;
     char path[PATH_BYTES];
-    in_folder(kit, "done.part", path);
+    kit_path(kit, "done.part", path);
     Render *done = kit_render(kit, &options);
     ok(film_write_partial(render_film(done), path, &err), &err);
     render_destroy(done);
@@ -296,9 +286,9 @@ static void test_stops_by_kill_lose_nothing(void **state)
     char checkpoint[PATH_BYTES], out[PATH_BYTES], expected[PATH_BYTES];
     Error err = {0};
     KitSaid said;
-    in_folder(kit, "killed.checkpoint", checkpoint);
-    in_folder(kit, "killed.exr", out);
-    in_folder(kit, "whole.exr", expected);
+    kit_path(kit, "killed.checkpoint", checkpoint);
+    kit_path(kit, "killed.exr", out);
+    kit_path(kit, "whole.exr", expected);
     kit_run_program("sort-render",
                     (const char *const[]){kit->package, "--cache", kit->cache, "-o", expected,
                                           "--quiet", "--spp", "256", NULL},
@@ -329,7 +319,9 @@ static void test_stops_options_are_checked(void **state)
     KitSaid said;
     kit_run(kit, (const char *const[]){"--resume", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"--resume", "--checkpoint", NULL});
-    kit_run(kit, (const char *const[]){"--samples", "0:2", "--adaptive", "0.1", NULL}, &said);
+    kit_run(kit,
+            (const char *const[]){"--spp", "64", "--samples", "0:32", "--adaptive", "0.1", NULL},
+            &said);
     kit_assert_says(&said, 2, (const char *const[]){"--samples", "--adaptive", NULL});
     kit_run(kit, (const char *const[]){"--integrator", "cost", "--adaptive", "0.1", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"cost", "--adaptive", NULL});

@@ -1,0 +1,240 @@
+#include "base/alloc.h"
+#include "base/check.h"
+#include "fit/fit_method.h"
+#include <math.h>
+#include <string.h>
+
+enum { DRAWS_OF_A_START = 64 };
+
+static const FitMethodInfo *const methods[] = {
+    [FIT_ADAM] = &fit_method_adam, [FIT_LBFGS] = &fit_method_lbfgs, [FIT_CMA] = &fit_method_cma};
+
+/* --- life --------------------------------------------------------------------------------------- */
+
+static Status check_param(const FitParam *p, FitMethod method, Error *err)
+{
+    if (!isfinite(p->low) || !isfinite(p->high) || !(p->low < p->high))
+        return error_set(err, STATUS_INVALID,
+                         "the bounds of '%s' are %g and %g: give a lower and then a higher one",
+                         p->name, p->low, p->high);
+    if (!(p->start >= p->low && p->start <= p->high))
+        return error_set(err, STATUS_INVALID, "'%s' starts at %g, outside of its bounds %g and %g",
+                         p->name, p->start, p->low, p->high);
+    if (p->is_whole && method != FIT_CMA)
+        return error_set(
+            err, STATUS_INVALID,
+            "'%s' takes whole numbers, and this method needs a gradient: only cma does "
+            "without",
+            p->name);
+    return STATUS_OK;
+}
+
+static Status check(const FitDesc *desc, Error *err)
+{
+    if ((uint32_t)desc->method > FIT_CMA)
+        return error_set(err, STATUS_INVALID, "%d is no FitMethod", (int)desc->method);
+    if (desc->param_count == 0 || desc->param_count > FIT_MAX_PARAMS)
+        return error_set(err, STATUS_INVALID, "%u parameters; 1 to %d are possible",
+                         desc->param_count, FIT_MAX_PARAMS);
+    if (desc->iterations == 0 || desc->iterations > FIT_MAX_ITERATIONS)
+        return error_set(err, STATUS_INVALID, "%u iterations; 1 to %d are possible",
+                         desc->iterations, FIT_MAX_ITERATIONS);
+    if (desc->starts > FIT_MAX_STARTS)
+        return error_set(err, STATUS_INVALID, "%u starts; at most %d are possible", desc->starts,
+                         FIT_MAX_STARTS);
+    if (!(desc->step >= 0 && desc->step <= 1))
+        return error_set(err, STATUS_INVALID, "a step of %g; from 0 to 1 is possible", desc->step);
+    for (uint32_t i = 0; i < desc->param_count; ++i)
+        TRY(check_param(&desc->params[i], desc->method, err));
+    return STATUS_OK;
+}
+
+static double to_unit(const FitParam *p, double x)
+{
+    return fit_clamp((x - p->low) / (p->high - p->low));
+}
+
+static double from_unit(const FitParam *p, double u)
+{
+    double x = p->low + u * (p->high - p->low);
+    if (p->is_whole)
+        x = floor(x + 0.5);
+    return x < p->low ? p->low : x > p->high ? p->high : x;
+}
+
+Status fit_create(const FitDesc *desc, Fit **out_fit, Error *err)
+{
+    CHECK(desc->size_bytes == sizeof *desc);
+    *out_fit = NULL;
+    TRY(check(desc, err));
+    uint32_t count = desc->param_count;
+    Fit *fit = MEM_NEW(Fit);
+    if (!fit)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    FitParam *params = MEM_ARRAY(FitParam, count);
+    *fit = (Fit){.desc = *desc,
+                 .method = methods[desc->method],
+                 .x = MEM_ARRAY(double, count),
+                 .best = MEM_ARRAY(double, count),
+                 .scratch = MEM_ARRAY(double, count),
+                 .memory_count = methods[desc->method]->memory_count(count),
+                 .value = (double)INFINITY,
+                 .best_value = (double)INFINITY};
+    fit->params = params;
+    fit->desc.params = params;
+    fit->desc.starts = desc->starts ? desc->starts : 1;
+    fit->memory = MEM_ARRAY(double, fit->memory_count);
+    fit->firsts = MEM_ARRAY(uint32_t, fit->desc.starts);
+    if (!params || !fit->x || !fit->best || !fit->scratch || !fit->memory || !fit->firsts) {
+        fit_destroy(fit);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    memcpy(params, desc->params, count * sizeof *params);
+    for (uint32_t i = 0; i < count; ++i) {
+        fit->x[i] = to_unit(&params[i], params[i].start);
+        fit->best[i] = params[i].start;
+    }
+    *out_fit = fit;
+    return STATUS_OK;
+}
+
+void fit_destroy(Fit *fit)
+{
+    if (!fit)
+        return;
+    mem_free(fit->params);
+    mem_free(fit->x);
+    mem_free(fit->best);
+    mem_free(fit->scratch);
+    mem_free(fit->memory);
+    mem_free(fit->history);
+    mem_free(fit->firsts);
+    mem_free(fit);
+}
+
+/* --- evaluation --------------------------------------------------------------------------------- */
+
+Status fit_evaluate(Fit *fit, const double *u, double *out_value, double *out_gradient, Error *err)
+{
+    const FitDesc *desc = &fit->desc;
+    ASSERT(u && out_value);
+    for (uint32_t i = 0; i < desc->param_count; ++i)
+        fit->scratch[i] = from_unit(&desc->params[i], u[i]);
+    TRY(desc->evaluate(desc->data, fit->scratch, out_value, out_gradient, err));
+    ++fit->evaluations;
+    bool is_defined = isfinite(*out_value);
+    for (uint32_t i = 0; i < desc->param_count && out_gradient; ++i) {
+        out_gradient[i] *= desc->params[i].high - desc->params[i].low;
+        is_defined = is_defined && isfinite(out_gradient[i]);
+    }
+    if (!is_defined) {
+        *out_value = (double)INFINITY;
+    } else if (*out_value < fit->best_value) {
+        fit->best_value = *out_value;
+        memcpy(fit->best, fit->scratch, desc->param_count * sizeof *fit->best);
+    }
+    return STATUS_OK;
+}
+
+/* SplitMix64 [Steele2014] of a counter. */
+double fit_draw(Fit *fit)
+{
+    uint64_t z = fit->desc.seed + 0x9e3779b97f4a7c15u * ++fit->draws;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+double fit_draw_normal(Fit *fit)
+{
+    double radius = sqrt(-2 * log(1 - fit_draw(fit)));
+    return radius * cos(6.283185307179586 * fit_draw(fit));
+}
+
+/* --- steps -------------------------------------------------------------------------------------- */
+
+static Status remember(Fit *fit, Error *err)
+{
+    ASSERT(fit->history_count <= fit->history_room);
+    if (fit->history_count == fit->history_room) {
+        uint32_t room = fit->history_room ? 2 * fit->history_room : 256;
+        double *history = MEM_ARRAY(double, room);
+        if (!history)
+            return error_set(err, STATUS_NO_MEMORY, "out of memory");
+        if (fit->history_count)
+            memcpy(history, fit->history, fit->history_count * sizeof *history);
+        mem_free(fit->history);
+        fit->history = history;
+        fit->history_room = room;
+    }
+    fit->history[fit->history_count++] = fit->value;
+    return STATUS_OK;
+}
+
+/* Finds a place where the function is defined: the caller's for the first start, else one that is drawn. */
+static Status begin_start(Fit *fit, Error *err)
+{
+    const FitDesc *desc = &fit->desc;
+    ASSERT(fit->start < desc->starts);
+    for (uint32_t attempt = 0; attempt < DRAWS_OF_A_START; ++attempt) {
+        for (uint32_t i = 0; i < desc->param_count && fit->start > 0; ++i)
+            fit->x[i] = fit_draw(fit);
+        TRY(fit_evaluate(fit, fit->x, &fit->value, NULL, err));
+        if (!isfinite(fit->value) && fit->start == 0)
+            return error_set(err, STATUS_INVALID, "the loss is not finite at the start");
+        if (!isfinite(fit->value))
+            continue;
+        memset(fit->memory, 0, fit->memory_count * sizeof *fit->memory);
+        fit->firsts[fit->start] = fit->history_count;
+        fit->has_ended = false;
+        fit->iteration = 0;
+        TRY(fit->method->begin(fit, err));
+        fit->has_begun = true;
+        return STATUS_OK;
+    }
+    return error_set(err, STATUS_INVALID, "the loss is not finite at %d starts that were drawn",
+                     DRAWS_OF_A_START);
+}
+
+Status fit_step(Fit *fit, Error *err)
+{
+    CHECK(!fit_is_done(fit));
+    if (!fit->has_begun)
+        TRY(begin_start(fit, err));
+    TRY(fit->method->step(fit, err));
+    TRY(remember(fit, err));
+    ++fit->iteration;
+    if (fit->has_ended || fit->iteration >= fit->desc.iterations) {
+        fit->has_begun = false;
+        ++fit->start;
+    }
+    return STATUS_OK;
+}
+
+bool fit_is_done(const Fit *fit)
+{
+    return fit->start >= fit->desc.starts;
+}
+
+FitProgress fit_progress(const Fit *fit)
+{
+    return (FitProgress){.start = fit->start,
+                         .iteration = fit->has_begun ? fit->iteration : 0,
+                         .evaluations = fit->evaluations,
+                         .value = fit->value,
+                         .best = fit->best_value};
+}
+
+const double *fit_best(const Fit *fit)
+{
+    return fit->best;
+}
+
+const double *fit_history(const Fit *fit, uint32_t *out_count, const uint32_t **out_firsts,
+                          uint32_t *out_start_count)
+{
+    *out_count = fit->history_count;
+    *out_firsts = fit->firsts;
+    *out_start_count = fit->start + (fit->has_begun ? 1 : 0);
+    return fit->history;
+}

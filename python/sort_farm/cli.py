@@ -1,0 +1,297 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from . import cost, errors, manifest, plan, records
+from .errors import FAILED, GO_ON, USAGE, FarmError
+from .renderer import Interruption
+from .tasks import find, graph_of
+from .work import GoOn, Worker
+
+EPILOG = "Exit codes: " + "; ".join(f"{code}: {text}" for code, text in errors.MEANING.items()) + "."
+
+
+def tell(text: str) -> None:
+    print(f"sort-farm: {text}", file=sys.stderr, flush=True)
+
+
+def _interruption() -> Interruption:
+    made = Interruption()
+    made.install()
+    return made
+
+
+# --- commands -------------------------------------------------------------------------------------------------
+
+
+def run_plan(args, rest: list[str]) -> int:
+    wish = plan.Wish(
+        folder=args.farm, scene=args.scene, output=args.output, samples=args.spp, png=args.png,
+        frames=plan.parse_frames(args.frames) if args.frames else None, cameras=args.camera, parts=args.parts,
+        part_seconds=args.part_seconds, adaptive=args.adaptive, cpu=args.cpu, threads=args.threads, fan_in=args.fan_in,
+        retries=args.retries, checkpoint_seconds=args.checkpoint_interval, stall_seconds=args.stall_limit,
+        missing=args.missing, discards_parts=args.discard_parts, local_cache=args.local_cache,
+        measured_shots=args.measure, arguments=rest)
+    made = plan.make(wish, tell)
+    parts = sum(len(shot.ranges) for shot in made.shots)
+    seconds = sum(made.samples * shot.seconds_per_sample + len(shot.ranges) * shot.setup_seconds for shot in made.shots)
+    from .status import duration
+    print(f"{made.path(manifest.NAME)}: {len(made.shots)} picture{'s' * (len(made.shots) != 1)}, {parts} parts, about "
+          f"{duration(seconds)} of CPU time, {made.film_bytes * parts / 2**30:.3g} GiB of parts"
+          f"{', at most a part for each node at a time and one sum' if made.discards_parts else ''}; class {made.cpu}")
+    return 0
+
+
+def run_run(args, rest) -> int:
+    farm = manifest.load(args.farm)
+    interruption = _interruption()
+    worst = 0
+    for name in args.task:
+        graph, task = find(farm, name)
+        try:
+            worst = max(worst, Worker(farm, interruption).make(graph, task))
+        except GoOn:
+            tell(f"{name}: interrupted; start it again to go on")
+            return _hand_back(args, farm, task, GO_ON)
+        except FarmError as why:
+            tell(str(why))
+            return _hand_back(args, farm, task, why.code)
+    return worst
+
+
+def _hand_back(args, farm, task, code: int) -> int:
+    """Lets the engine start the task again if it may be."""
+    if args.slurm:
+        from . import slurm
+        if code == GO_ON or (code == FAILED and 0 < records.failures(farm, task) < farm.retries):
+            slurm.requeue_own_job(tell)
+    return code
+
+
+def _status(args):
+    from . import status
+    farm = manifest.load(args.farm)
+    worker = Worker(farm, Interruption(), may_render=False) if args.verify else None
+    return farm, status.of_farm(farm, worker)
+
+
+def run_status(args, rest) -> int:
+    from . import status, status_page
+    farm, shots = _status(args)
+    if args.html:
+        status_page.write(farm, shots, args.html, not args.no_previews)
+    print(json.dumps(status.as_json(farm, shots), indent=1) if args.json else status.as_text(farm, shots))
+    return status.exit_code(shots)
+
+
+def run_collect(args, rest) -> int:
+    from .collect import collect
+    return collect(manifest.load(args.farm), _interruption(), tell)
+
+
+def run_submit(args, rest) -> int:
+    farm = manifest.load(args.farm)
+    return _submit(args, farm)
+
+
+def run_resume(args, rest) -> int:
+    """Reads everything, sets what is damaged aside, and submits what is missing."""
+    from .collect import set_damaged_aside
+    farm = manifest.load(args.farm)
+    for shot in farm.shots:
+        records.forgive(farm, shot.name)
+        set_damaged_aside(farm, graph_of(farm, shot.name), tell)
+    return _submit(args, farm)
+
+
+def _submit(args, farm) -> int:
+    if args.local:
+        return _run_local(args, farm)
+    from . import slurm, texts
+    if args.slurm:
+        return slurm.submit(farm, slurm.Site.from_args(args), tell, args.dry_run)
+    for name in texts.DIALECTS:
+        path = getattr(args, name)
+        if path:
+            texts.write(farm, name, Path(path))
+            print(f"{path}: {texts.DIALECTS[name].note}")
+            return 0
+    raise FarmError("submit: say where: --local, --slurm, --openjd FILE, --opencue FILE, --tractor FILE or --flamenco FILE", USAGE)
+
+
+def _run_local(args, farm) -> int:
+    from . import local
+    from .status import exit_code, of_farm
+    interruption = _interruption()
+    jobs = args.jobs or max(1, (os.cpu_count() or 1) // farm.threads)
+    pool = local.run_all(farm, jobs, interruption, tell)
+    if interruption.asked:
+        return GO_ON
+    for name in pool.failed:
+        tell(f"{name}: failed; 'sort-farm status' has the reason")
+    if pool.failed:
+        return FAILED
+    code = exit_code(of_farm(farm))
+    return code or (errors.DAMAGED if pool.is_damaged else 0)
+
+
+def run_tasks(args, rest) -> int:
+    farm = manifest.load(args.farm)
+    for shot in farm.shots:
+        for stage in graph_of(farm, shot.name).stages:
+            for task in stage.tasks:
+                print(task.id)
+    return 0
+
+
+def run_manual(args, rest) -> int:
+    from . import pages
+    print(pages.manual(parser()), end="")
+    return 0
+
+
+def run_completion(args, rest) -> int:
+    from . import pages
+    print(pages.completion(parser(), args.shell), end="")
+    return 0
+
+
+# --- options --------------------------------------------------------------------------------------------------
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is below 1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0.01 <= value <= 1e7:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0.01 and 10000000 seconds")
+    return value
+
+
+def _error_limit(text: str) -> float:
+    value = float(text)
+    if not 1e-5 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0.00001 and 1")
+    return value
+
+
+def _add_plan(commands) -> None:
+    p = _command(commands, "plan", run_plan, "plan a farm: measure what samples cost, cut them into parts, write the manifest",
+                 usage="sort-farm plan FARM SCENE -o OUT.exr --spp N [options] [-- OPTIONS OF SORT-RENDER]")
+    p.add_argument("farm", type=Path, metavar="FARM", help="folder of the farm, on a disk that all machines see; it is made")
+    p.add_argument("scene", metavar="SCENE", help="scene package; with --frames, # in it is the frame number")
+    p.add_argument("-o", "--output", required=True, metavar="FILE.exr", help="the picture; # is the frame number, {camera} the camera")
+    p.add_argument("--png", metavar="FILE.png", help="a quick view of the picture, likewise named")
+    p.add_argument("--spp", required=True, type=_positive, metavar="N", help="samples per pixel")
+    p.add_argument("--frames", "--frame", metavar="A..B[:STEP]", help="frames of a sequence")
+    p.add_argument("--camera", action="append", metavar="NAME", help="camera to look through; several make several pictures")
+    p.add_argument("--parts", type=_positive, metavar="N", help="parts of each picture (of each round, with --adaptive); by default as many as take --part-seconds")
+    p.add_argument("--part-seconds", type=_seconds, default=600.0, metavar="S", help="CPU time that a part should take (600)")
+    p.add_argument("--adaptive", type=_error_limit, metavar="E", help="adaptive sampling, in rounds of 16 samples, to the bits of sort-render --adaptive E")
+    p.add_argument("--cpu", metavar="NAME", help="CPU class that all machines have, such as x86-64-v3; by default that of this machine, and others are refused")
+    p.add_argument("--threads", type=_positive, default=1, metavar="N", help="threads of a task (1)")
+    p.add_argument("--missing", choices=("error", "magenta"), default="error", help="whether parts with missing or damaged textures are taken")
+    p.add_argument("--discard-parts", action="store_true", help="remove parts when the sum that holds them is whole")
+    p.add_argument("--local-cache", metavar="DIR", help="folder on each node's own disk that textures are copied to once; may name variables such as $TMPDIR")
+    p.add_argument("--fan-in", type=_fan_in, default=32, metavar="N", help="results that one merge adds at most (32)")
+    p.add_argument("--retries", type=_positive, default=3, metavar="N", help="attempts of a task that may fail before it is given up (3)")
+    p.add_argument("--checkpoint-interval", type=_seconds, default=120.0, metavar="S", help="interval between checkpoints: a task that is killed loses at most that (120)")
+    p.add_argument("--stall-limit", type=_seconds, default=3600.0, metavar="S", help="stop a renderer that traces no ray for so long (3600)")
+    p.add_argument("--measure", type=_positive, default=8, metavar="N", help="pictures whose cost is measured; the others lie between them (8)")
+
+
+def _fan_in(text: str) -> int:
+    value = int(text)
+    if not 2 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"{text} is not between 2 and 1000")
+    return value
+
+
+def _add_engines(p) -> None:
+    p.add_argument("--local", action="store_true", help="run all tasks as processes on this machine")
+    p.add_argument("-j", "--jobs", type=_positive, metavar="N", help="with --local: tasks at once; by default as many as CPUs allow")
+    p.add_argument("--slurm", action="store_true", help="submit array jobs to Slurm, with merges that depend on them")
+    p.add_argument("--openjd", metavar="FILE", help="write a template of the Open Job Description, for openjd-cli or Deadline Cloud")
+    p.add_argument("--opencue", metavar="FILE", help="write an outline of OpenCue (not run by SORT's tests)")
+    p.add_argument("--tractor", metavar="FILE", help="write a job script of Tractor (not run by SORT's tests)")
+    p.add_argument("--flamenco", metavar="FILE", help="write a job type of Flamenco (not run by SORT's tests)")
+    p.add_argument("--dry-run", action="store_true", help="with --slurm: print what would be submitted")
+    p.add_argument("--constraint", metavar="FEATURE", help="with --slurm: feature of nodes that have the CPU class")
+    p.add_argument("--partition", metavar="NAME", help="with --slurm: partition")
+    p.add_argument("--account", metavar="NAME", help="with --slurm: account")
+    p.add_argument("--max-running", type=_positive, metavar="N", help="with --slurm: tasks of an array that run at once")
+    p.add_argument("--memory", metavar="SIZE", help="with --slurm: memory of a task, such as 8G")
+    p.add_argument("--limit-factor", type=float, default=4.0, metavar="X", help="with --slurm: time limit of a task over what it was measured to take (4)")
+
+
+def _command(commands, name: str, run, text: str, **how) -> argparse.ArgumentParser:
+    p = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EPILOG, allow_abbrev=False, **how)
+    p.set_defaults(run=run)
+    return p
+
+
+def _add_farm(p) -> None:
+    p.add_argument("farm", type=Path, metavar="FARM", help="folder of the farm")
+
+
+def parser() -> argparse.ArgumentParser:
+    from . import __version__
+    top = argparse.ArgumentParser(prog="sort-farm", allow_abbrev=False, epilog=EPILOG,
+                                  description="Renders pictures by many machines, to the bits of one.")
+    top.add_argument("--version", action="version", version=f"sort-farm {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    _add_plan(commands)
+    p = _command(commands, "submit", run_submit, "have the farm's tasks run: here, by Slurm, or by another engine's text")
+    _add_farm(p)
+    _add_engines(p)
+    p = _command(commands, "status", run_status, "show what is there, who works and what has failed")
+    _add_farm(p)
+    p.add_argument("--html", type=Path, metavar="FILE", help="also write a page with thumbnails, times, retries and errors")
+    p.add_argument("--no-previews", action="store_true", help="with --html: no thumbnails of unfinished pictures")
+    p.add_argument("--json", action="store_true", help="print everything as JSON")
+    p.add_argument("--verify", action="store_true", help="read every result, and set damaged ones aside")
+    p = _command(commands, "resume", run_resume, "read every result, set damaged ones aside, and submit what is missing")
+    _add_farm(p)
+    _add_engines(p)
+    p = _command(commands, "collect", run_collect, "read every result and make the pictures of what is there; render nothing")
+    _add_farm(p)
+    p = _command(commands, "run", run_run, "make the result of a task, as engines do; ends at once if it is there and whole")
+    _add_farm(p)
+    p.add_argument("task", nargs="+", metavar="TASK", help="task of the manifest, such as 0001/part/3, 0001/sum/1.0 or 0001/picture")
+    p.add_argument("--slurm", action="store_true", help="this is a job of Slurm: put it back into the queue when it is interrupted")
+    p = _command(commands, "tasks", run_tasks, "print the farm's tasks, in an order in which they may run")
+    _add_farm(p)
+    _command(commands, "manual", run_manual, "print the manual page")
+    p = _command(commands, "completion", run_completion, "print what makes a shell complete the options")
+    p.add_argument("shell", choices=("bash", "zsh", "fish"))
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    rest: list[str] = []
+    if words[:1] == ["plan"] and "--" in words:
+        at = words.index("--")
+        words, rest = words[:at], words[at + 1:]
+    try:
+        args = parser().parse_args(words)
+        return args.run(args, rest)
+    except FarmError as why:
+        tell(str(why))
+        return why.code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    except KeyboardInterrupt:
+        return GO_ON

@@ -1,0 +1,74 @@
+"""Files that appear complete or not at all, on folders that several machines share."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+from .errors import FarmError
+
+
+def own_name() -> str:
+    """A name that no other process on any machine has now."""
+    return f"{socket.gethostname().split('.')[0]}-{os.getpid()}"
+
+
+def reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as why:
+        raise FarmError(f"{path}: the folder cannot be made: {reason(why)}") from None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replaces the file, which survives a loss of power as the old one or as the new one."""
+    make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{own_name()}")
+    try:
+        with open(temporary, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as why:
+        remove(temporary)
+        raise FarmError(f"{path}: cannot be written: {reason(why)}; what was there is unchanged") from None
+
+
+def write_json(path: Path, value) -> None:
+    write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path):
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as why:
+        raise FarmError(f"{path}: cannot be read: {reason(why)}") from None
+    except ValueError as why:
+        raise FarmError(f"{path}: not JSON: {why}") from None
+
+
+def remove(path: Path) -> None:
+    """Removes the file if it is there and may be removed."""
+    try:
+        path.unlink()
+    except OSError:
+        pass
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a damaged file to NAME.damaged, so that nobody takes it for a result, and it can be looked at."""
+    aside = path.with_name(path.name + ".damaged")
+    try:
+        os.replace(path, aside)
+    except FileNotFoundError:
+        pass  # another machine was faster
+    except OSError as why:
+        raise FarmError(f"{path}: it is damaged and cannot be renamed: {reason(why)}") from None
+    return aside

@@ -1,0 +1,86 @@
+"""The engine of those who have none: tasks as processes on this machine, some at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Callable, Iterable
+
+from . import records
+from .errors import DAMAGED, DONE, GO_ON
+from .manifest import Manifest
+from .renderer import Interruption
+from .tasks import Graph, Task, graph_of
+
+
+def own_command() -> list[str]:
+    """How this program is started again."""
+    return [sys.executable, "-B", sys.argv[0]]
+
+
+class Pool:
+    """Tasks under way, each in a process `sort-farm run`."""
+
+    def __init__(self, manifest: Manifest, jobs: int, interruption: Interruption, tell: Callable[[str], None]) -> None:
+        self.manifest, self.jobs, self.interruption, self.tell = manifest, jobs, interruption, tell
+        self.failed: list[str] = []
+        self.is_damaged = False
+        self._running: dict[subprocess.Popen, Task] = {}
+
+    def run(self, tasks: Iterable[Task]) -> None:
+        """Runs tasks that do not need each other, each again until it is done or has failed for good."""
+        waiting = list(tasks)
+        waiting.reverse()
+        while (waiting or self._running) and not (self.interruption.asked and not self._running):
+            while waiting and len(self._running) < self.jobs and not self.interruption.asked:
+                self._start(waiting.pop())
+            waiting += self._collect()
+            time.sleep(0.01)
+
+    def _start(self, task: Task) -> None:
+        process = subprocess.Popen([*own_command(), "run", str(self.manifest.folder), task.id], stdin=subprocess.DEVNULL,
+                                   start_new_session=True)
+        self._running[process] = task
+
+    def _collect(self) -> list[Task]:
+        """Returns tasks that are to be tried again."""
+        again = []
+        if self.interruption.asked:
+            for process in self._running:
+                process.terminate()  # they write checkpoints
+        for process in [p for p in self._running if p.poll() is not None]:
+            task = self._running.pop(process)
+            if process.returncode == GO_ON or (process.returncode < 0 and not self.interruption.asked):
+                again.append(task)
+            elif process.returncode == DAMAGED:
+                self.is_damaged = True
+            elif process.returncode != DONE:
+                if records.failures(self.manifest, task) < self.manifest.retries and records.failures(self.manifest, task):
+                    again.append(task)
+                else:
+                    self.failed.append(task.id)
+        return [] if self.interruption.asked else again
+
+
+def run_all(manifest: Manifest, jobs: int, interruption: Interruption, tell: Callable[[str], None]) -> Pool:
+    """Everything of the farm. Shots whose picture is there and whole cost the reading of that."""
+    pool = Pool(manifest, jobs, interruption, tell)
+    graphs = [graph_of(manifest, shot.name) for shot in manifest.shots]
+    depth = max(len(graph.stages) for graph in graphs)
+    for step in range(depth):
+        pool.run(task for graph in graphs for task in _of_step(graph, step, depth)
+                 if task.shot not in {name.split("/")[0] for name in pool.failed})
+        if interruption.asked:
+            break
+        tell(f"stage {step + 1} of {depth} is done")
+    return pool
+
+
+def _of_step(graph: Graph, step: int, depth: int) -> tuple[Task, ...]:
+    """Tasks of the step: pictures come last; a finished picture needs nothing before it."""
+    if graph.result(graph.picture).exists() and step < depth - 1:
+        return ()
+    if step == depth - 1:
+        return graph.stages[-1].tasks
+    return graph.stages[step].tasks if step < len(graph.stages) - 1 else ()

@@ -1,0 +1,101 @@
+"""What happened to tasks: a file for each attempt, and one for each task under way. They inform people and decide about
+retries; no result depends on them, so a record that cannot be written is told and nothing more."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+from . import files
+from .errors import FarmError
+from .manifest import Manifest
+from .tasks import Task
+
+BEAT_S = 10.0  # between two signs of life
+LOST_S = 90.0  # without one, a task is taken for dead
+_COUNTED = ("failed",)
+
+
+def host_name() -> str:
+    """The node's name as its engine has it, else that of the machine."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def _try_write(path: Path, value) -> None:
+    try:
+        files.write_json(path, value)
+    except FarmError as why:
+        print(f"sort-farm: {why} (a record; the work goes on)", file=sys.stderr)
+
+
+class Attempt:
+    """One attempt at a task, from its begin to its end."""
+
+    def __init__(self, manifest: Manifest, task: Task) -> None:
+        self._folder = manifest.path("records", task.shot)
+        self._task, self._begun, self._beaten = task, time.time(), 0.0
+        self._running = manifest.path("running", task.shot, f"{task.name}.{files.own_name()}.json")
+        self.beat(0.0)
+
+    def beat(self, fraction: float) -> None:
+        if time.time() - self._beaten < BEAT_S:
+            return
+        self._beaten = time.time()
+        _try_write(self._running, {"task": self._task.id, "host": host_name(), "pid": os.getpid(),
+                                   "begun": self._begun, "seen": self._beaten, "fraction": fraction})
+
+    def end(self, outcome: str, message: str = "", cpu_seconds: float = 0.0) -> None:
+        """outcome: done, go_on, failed or damaged (a result that was found so, and made again)."""
+        files.remove(self._running)
+        name = f"{self._task.name}.{time.time_ns()}.{files.own_name()}.json"
+        _try_write(self._folder / name, {
+            "task": self._task.id, "host": host_name(), "begun": self._begun,
+            "seconds": time.time() - self._begun, "cpu_seconds": cpu_seconds, "outcome": outcome, "message": message})
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith(".")]
+    except FileNotFoundError:
+        return []
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None  # it went meanwhile, or the disk is at fault: a record is missing, no result
+
+
+def attempts(manifest: Manifest, shot: str) -> list[dict]:
+    """All ended attempts at tasks of a shot, the oldest first."""
+    folder = manifest.path("records", shot)
+    found = (_read(folder / name) for name in _names(folder))
+    return sorted((record for record in found if record), key=lambda record: record["begun"])
+
+
+def failures(manifest: Manifest, task: Task) -> int:
+    """How many attempts at the task have failed since it was last submitted anew (forgive)."""
+    folder = manifest.path("records", task.shot)
+    found = (_read(folder / name) for name in _names(folder) if name.startswith(task.name + "."))
+    return sum(1 for record in found if record and record["outcome"] in _COUNTED and not record.get("forgiven"))
+
+
+def forgive(manifest: Manifest, shot: str) -> None:
+    """Failures until now no longer count: somebody submits the tasks again."""
+    folder = manifest.path("records", shot)
+    for name in _names(folder):
+        record = _read(folder / name)
+        if record and record["outcome"] in _COUNTED and not record.get("forgiven"):
+            _try_write(folder / name, {**record, "forgiven": True})
+
+
+def running(manifest: Manifest, shot: str) -> list[dict]:
+    """Tasks under way; is_lost where no sign of life came for LOST_S."""
+    folder = manifest.path("running", shot)
+    found = [record for record in (_read(folder / name) for name in _names(folder)) if record]
+    return [{**record, "is_lost": time.time() - record["seen"] > LOST_S} for record in found]

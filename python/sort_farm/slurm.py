@@ -1,0 +1,211 @@
+"""Slurm: an array job for each stage of a shot, which depends on the one before.
+
+    parts      --array=0-7 --requeue --signal=B:TERM@60 --time=...     sort-farm run --slurm FARM SHOT/part/$INDEX
+    sums       --dependency=afterok:PARTS                              a level of the tree each
+    picture    --dependency=afterok:SUMS
+
+The signal comes a minute before the time limit: the task writes its checkpoint and puts itself back into the queue. A job that
+somebody cancels gets the same signal, but is not running any more when it comes, and stays cancelled.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from . import files
+from .errors import FAILED, USAGE, FarmError
+from .manifest import Manifest
+from .tasks import Graph, Task, graph_of
+from .work import Worker
+from .renderer import Interruption
+
+ARRAY_MAX = 1000  # Slurm's MaxArraySize is 1001 unless a site says otherwise
+SIGNAL_BEFORE_S = 60
+MERGE_BYTES_A_SECOND = 20e6  # what a busy shared disk gives a merge, taken low
+NOT_A_JOB = re.compile(r"[^\w.-]")
+
+
+@dataclass
+class Site:
+    """What a site adds to each job."""
+
+    constraint: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    memory: str | None = None
+    max_running: int | None = None
+    limit_factor: float = 4.0
+
+    @staticmethod
+    def from_args(args) -> Site:
+        return Site(args.constraint, args.partition, args.account, args.memory, args.max_running, args.limit_factor)
+
+    def options(self) -> list[str]:
+        named = (("constraint", self.constraint), ("partition", self.partition), ("account", self.account), ("mem", self.memory))
+        return [f"--{name}={value}" for name, value in named if value]
+
+
+def array_text(indices: list[int]) -> str:
+    """0-2,5,7-8"""
+    runs: list[list[int]] = []
+    for index in sorted(indices):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(f"{a}-{b}" if b > a else str(a) for a, b in runs)
+
+
+def limit_minutes(manifest: Manifest, graph: Graph, tasks: list[Task], factor: float) -> int:
+    """What the longest of the tasks was measured to take, times the factor, and the time in which it writes its checkpoint. A
+    task that reaches it goes on later, so a limit that is too short costs a start and no samples."""
+    shot = graph.shot
+    longest = max(tasks, key=lambda task: task.end - task.begin)
+    if longest.kind == "part":
+        seconds = (shot.setup_seconds + (longest.end - longest.begin) * shot.seconds_per_sample) / manifest.threads
+    else:
+        seconds = (len(longest.inputs) + 1) * manifest.film_bytes / MERGE_BYTES_A_SECOND
+    return math.ceil((seconds * factor + 2 * SIGNAL_BEFORE_S + 60) / 60)
+
+
+def script(manifest: Manifest, pattern: str, offset: int) -> str:
+    """The batch script: it becomes the task, so that signals of Slurm reach it."""
+    from .local import own_command
+    command = " ".join(shlex.quote(word) for word in own_command())
+    index = f"$((SLURM_ARRAY_TASK_ID + {offset}))" if offset else "$SLURM_ARRAY_TASK_ID"
+    task = shlex.quote(pattern).replace("{index}", f"'\"{index}\"'") if "{index}" in pattern else shlex.quote(pattern)
+    return f"#!/bin/sh\nexec {command} run --slurm {shlex.quote(str(manifest.folder))} {task}\n"
+
+
+def _sbatch(options: list[str], text: str, is_dry: bool) -> str:
+    if is_dry:
+        print(shlex.join(["sbatch", *options]) + " <<'END'\n" + text + "END")
+        return "JOB"
+    done = _command(["sbatch", "--parsable", *options], text)
+    return done.strip().split(";")[0]
+
+
+def _command(words: list[str], text: str | None = None) -> str:
+    try:
+        done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=120)
+    except FileNotFoundError:
+        raise FarmError(f"{words[0]}: not found: Slurm's commands are needed on this machine", USAGE) from None
+    except subprocess.TimeoutExpired:
+        raise FarmError(f"{words[0]}: no answer of Slurm's controller for 120 s") from None
+    if done.returncode != 0:
+        raise FarmError(f"{shlex.join(words)}: {done.stderr.strip() or f'ended with {done.returncode}'}")
+    return done.stdout
+
+
+def _groups(tasks: list[Task]) -> list[list[Task]]:
+    """Tasks of one array: at most ARRAY_MAX apart."""
+    groups: dict[int, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(_index(task) // ARRAY_MAX, []).append(task)
+    return list(groups.values())
+
+
+def _index(task: Task) -> int:
+    return int(re.split(r"[/.]", task.id)[-1]) if task.kind != "picture" else 0
+
+
+def _pattern(task: Task) -> str:
+    return task.id if task.kind == "picture" else re.sub(r"\d+$", "{index}", task.id)
+
+
+def _submit_stage(manifest: Manifest, graph: Graph, tasks: list[Task], after: list[str], site: Site, is_dry: bool) -> list[str]:
+    """Returns the jobs."""
+    jobs = []
+    logs = manifest.path("engine", "logs")
+    files.make_folder(logs)
+    for group in _groups(tasks):
+        kind, offset = group[0].kind, _index(group[0]) // ARRAY_MAX * ARRAY_MAX
+        threads = manifest.threads if kind == "part" else 1
+        options = [f"--job-name={NOT_A_JOB.sub('_', manifest.folder.name)}-{group[0].shot}-{kind}",
+                   "--requeue", f"--signal=B:TERM@{SIGNAL_BEFORE_S}", "--open-mode=append", f"--cpus-per-task={threads}",
+                   f"--time={limit_minutes(manifest, graph, group, site.limit_factor)}",
+                   f"--chdir={manifest.folder}", *site.options()]
+        if kind == "picture":
+            options.append(f"--output={logs}/{group[0].shot}-%x-%j.txt")
+        else:
+            limit = f"%{site.max_running}" if site.max_running else ""
+            options += [f"--array={array_text([_index(task) - offset for task in group])}{limit}", f"--output={logs}/%x-%A-%a.txt"]
+        if after:
+            options += [f"--dependency=afterok:{':'.join(after)}", "--kill-on-invalid-dep=yes"]
+        jobs.append(_sbatch(options, script(manifest, _pattern(group[0]), offset), is_dry))
+    return jobs
+
+
+def own_jobs(manifest: Manifest) -> list[str]:
+    """Jobs that were submitted before, by their numbers."""
+    path = manifest.path("engine", "slurm.json")
+    return files.read_json(path)["jobs"] if path.exists() else []
+
+
+def _refuse_if_queued(manifest: Manifest) -> None:
+    """Twice the same tasks would do no harm and no good."""
+    jobs = own_jobs(manifest)
+    if not jobs:
+        return
+    listed = _command(["squeue", "--noheader", "--format=%A %T"])
+    there = {line.split()[0] for line in listed.splitlines() if line.split()}
+    queued = [job for job in jobs if job in there]
+    if queued:
+        raise FarmError(f"{manifest.path('engine', 'slurm.json')}: the jobs {', '.join(queued[:8])} are still in the queue: wait, or "
+                        f"cancel them first: scancel {' '.join(queued)}", USAGE)
+
+
+def submit(manifest: Manifest, site: Site, tell: Callable[[str], None], is_dry: bool) -> int:
+    """Submits every task whose result is missing; what follows depends on it."""
+    if not is_dry:
+        _refuse_if_queued(manifest)
+    jobs: list[str] = []
+    try:
+        for shot in manifest.shots:
+            graph = graph_of(manifest, shot.name)
+            if not graph.result(graph.picture).exists():
+                jobs += _submit_shot(manifest, graph, site, is_dry)
+    finally:  # also those of a submission that was cut off
+        if jobs and not is_dry:
+            files.write_json(manifest.path("engine", "slurm.json"), {"jobs": jobs})
+    if not jobs:
+        tell("all pictures are there; nothing to submit")
+    elif not is_dry:
+        print(f"{len(jobs)} jobs: {' '.join(jobs)}")
+    return 0
+
+
+def _submit_shot(manifest: Manifest, graph: Graph, site: Site, is_dry: bool) -> list[str]:
+    from .status import missing_parts
+    wanted = {task.id for task in missing_parts(graph, None)}
+    jobs: list[str] = []
+    after: list[str] = []
+    for stage in graph.stages:
+        tasks = [t for t in stage.tasks if (t.id in wanted if t.kind == "part" else not graph.result(t).exists())]
+        if tasks:
+            after = _submit_stage(manifest, graph, tasks, after, site, is_dry)
+            jobs += after
+    return jobs
+
+
+def requeue_own_job(tell: Callable[[str], None]) -> None:
+    """Puts the job of this process back into the queue, unless somebody has cancelled it."""
+    job = os.environ.get("SLURM_JOB_ID")
+    if not job:
+        tell("--slurm: $SLURM_JOB_ID is not set: this is no job of Slurm, and is not put back into the queue")
+        return
+    try:
+        state = _command(["squeue", "--noheader", f"--jobs={job}", "--format=%T"]).strip()
+        if state == "RUNNING":
+            _command(["scontrol", "requeue", job])
+            sys.stderr.write(f"sort-farm: job {job} goes back into the queue\n")
+    except FarmError as why:
+        tell(f"{why}; the job is not put back into the queue: 'sort-farm resume' does")

@@ -1,0 +1,25 @@
+/* The inside of an AccelStore, for accel_build.c. Private to sort/accel. */
+#ifndef SORT_ACCEL_ACCEL_STORED_H
+#define SORT_ACCEL_ACCEL_STORED_H
+
+#include "base/hash.h"
+#include "sort/accel/accel_device.h"
+#include "sort/accel/accel_store.h"
+#include "sort/scene/scene.h"
+
+/* The hierarchy of a mesh, where it is defined or moved to world space. */
+typedef struct StoredMesh StoredMesh;
+
+AccelDevice *accel_store_device(AccelStore *store);
+/* Returns what names the hierarchy of triangles of `mesh`; with `instance`, moved as it is. */
+Hash128 accel_store_key(const SceneMesh *mesh, const SceneInstance *instance);
+/* Returns the hierarchy, once more in use; NULL: there is none. Any thread, as both below. */
+StoredMesh *accel_store_find(AccelStore *store, Hash128 key);
+/* Takes a scene that is built of the mesh and returns the hierarchy, in use; if there is one of that key by now, it is that one.
+ * NULL: no memory; the scene is released. */
+StoredMesh *accel_store_add(AccelStore *store, Hash128 key, const SceneMesh *mesh, RTCScene scene);
+RTCScene accel_stored_scene(const StoredMesh *stored);
+/* Ends one use. NULL is fine. */
+void accel_store_release(AccelStore *store, StoredMesh *m);
+
+#endif

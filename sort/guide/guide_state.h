@@ -1,0 +1,63 @@
+/* The trees of a field. Private to this folder. */
+#ifndef SORT_GUIDE_GUIDE_STATE_H
+#define SORT_GUIDE_GUIDE_STATE_H
+
+#include "sort/guide/guide_field.h"
+#include <stdatomic.h>
+
+/* A node of a quadtree. Quadrant k is at x = k & 1, y = k >> 1. */
+typedef struct GuideQuad {
+    float share[4];    /* of the light of the node; their sum is 1 */
+    uint32_t child[4]; /* index of a quad; 0: the quadrant is a leaf */
+} GuideQuad;
+
+/* A node of a binary tree. The first GUIDE_SIDES cells are the roots. */
+typedef struct GuideCell {
+    uint32_t child; /* of two, for lower and higher positions; 0: a leaf */
+    uint32_t axis;  /* of a leaf: its region */
+    float split;
+} GuideCell;
+
+typedef struct GuideRegion {
+    uint32_t root; /* index of a quad */
+    float chance;
+    bool is_known; /* records have taught it */
+    float3 size;
+} GuideRegion;
+
+/* What was recorded of the quadrants of a quad, and of a region. Quadrants that are no leaves stay 0. */
+typedef struct GuideSums {
+    _Atomic uint64_t light[4];
+    _Atomic uint64_t square[4]; /* of what each record brought */
+} GuideSums;
+typedef struct GuideTally {
+    _Atomic uint64_t records; /* that brought light */
+    _Atomic uint64_t mixed;   /* that the field took part in */
+    /* By chance: second moments of estimates; the estimates' logarithms of how much likelier their directions are than by
+     * the surface's own sampling, as two's complement. */
+    _Atomic uint64_t moment[GUIDE_CHANCES], likelihood[GUIDE_CHANCES];
+} GuideTally;
+
+struct GuideField {
+    GuideFieldDesc desc;
+    float to_units; /* a power of two */
+    GuideCell *cells;
+    GuideRegion *regions;
+    GuideQuad *quads;
+    GuideSums *sums;     /* [quad_count] */
+    GuideTally *tallies; /* [region_count] */
+    uint32_t cell_count, region_count, quad_count;
+    uint32_t region_room, quad_room; /* by the limit */
+    GuideStats stats;
+};
+
+/* The chances among which regions choose. */
+extern const float guide_chances[GUIDE_CHANCES];
+
+/* Takes memory for as many nodes as the limit allows. */
+Status guide_field_alloc(const GuideFieldDesc *desc, GuideField **out_field,
+                         Error *err) SORT_MUST_CHECK;
+/* Gives back what the nodes do not take, and takes memory for the sums. */
+Status guide_field_close(GuideField *f, Error *err) SORT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,401 @@
+/* Samples light for the points of a block: chooses a source for each, and a point or a direction on it.
+ *
+ * Local sources are found by the tree (light_tree.h), infinite ones by inversion of running sums in double
+ * precision. Both keep the order of the first random number, and what is left of it after the choice goes on to the source:
+ * so stratified pairs stay stratified over lights and on each of them. (A number of its own for the choice would leave each
+ * light an arbitrary part of the pairs.) The samplers' 24 bits are too few for millions of triangles: the lower bits come
+ * from a hash of both numbers. */
+#include "sort/light/light_state.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "sort/light/curve_light.h"
+#include "sort/sampling/warp.h"
+#include "sort/scene/triangle.h"
+#include <string.h>
+
+/* --- choosing a source ------------------------------------------------------------------------- */
+
+/* The source that each point has chosen. */
+typedef struct Choice {
+    const Source *source[SSL_BLOCK];
+    uint32_t part[SSL_BLOCK]; /* of a mesh: the triangle or segment among the source's */
+    double u[SSL_BLOCK];      /* what the choice left of the first random number, in [0, 1) */
+    alignas(64) WideRow probability;
+} Choice;
+
+/* The first number with bits below its 24, drawn from both numbers. */
+static double extend_bits(float2 u)
+{
+    uint64_t x = (uint64_t)(u.x * 0x1p24f) << 32 | (uint64_t)(u.y * 0x1p24f);
+    double low = (double)(hash_mix64(x) >> 40) * 0x1p-24;
+    double extended = (double)u.x + low * 0x1p-24;
+    return extended < 1.0 - 0x1p-53 ? extended : 1.0 - 0x1p-53;
+}
+
+/* Takes the local source that holds a leaf of the tree. */
+static void take_local(const Lights *lights, const LightPick *pick, float p_local, uint32_t k,
+                       Choice *choice)
+{
+    ASSERT(pick->leaf < lights->leaf_count && pick->probability > 0.0f);
+    const Source *s = &lights->sources[lights->leaf_source[pick->leaf]];
+    choice->source[k] = s;
+    choice->part[k] = pick->leaf - s->first_leaf;
+    choice->u[k] = pick->u;
+    choice->probability[k] = pick->probability * p_local;
+}
+
+/* Takes the infinite source whose interval of the running sums holds u. */
+static void take_infinite(const Lights *lights, double u, float p_local, uint32_t k, Choice *choice)
+{
+    uint32_t low = 0, high = lights->count - lights->infinite_first;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lights->cumulative[middle] <= u)
+            low = middle;
+        else
+            high = middle;
+    }
+    double begin = lights->cumulative[low];
+    const Source *s = &lights->sources[lights->infinite_first + low];
+    ASSERT(lights->infinite_first + low < lights->count);
+    choice->source[k] = s;
+    choice->u[k] = (u - begin) / (lights->cumulative[low + 1] - begin);
+    choice->probability[k] = s->probability * (1.0f - p_local);
+}
+
+/* Chooses between local and infinite sources, and then one of them, for each point of `live`. Returns the points for which there
+ * is one. */
+static uint16_t choose_sources(const Lights *lights, const LightQueries *queries, uint16_t live,
+                               Choice *out)
+{
+    LightPick picks[SSL_BLOCK];
+    alignas(64) WideRow p_local, irradiance;
+    bool has_many = lights->count > 1 || lights->leaf_count > 1;
+    bool has_both = lights_have_both(lights);
+    uint16_t local = 0;
+    if (has_both)
+        light_tree_irradiance_points(lights->tree, queries->position, queries->normal, live,
+                                     irradiance);
+    WIDE_EACH(k, live)
+    {
+        float2 u = f2(queries->u[0][k], queries->u[1][k]);
+        ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
+        double choice = has_many ? extend_bits(u) : (double)u.x;
+        p_local[k] = has_both       ? lights_share_of_local(lights, irradiance[k])
+                     : lights->tree ? 1.0f
+                                    : 0.0f;
+        if (choice < (double)p_local[k]) {
+            local = (uint16_t)(local | 1u << k);
+            picks[k].u = choice / (double)p_local[k];
+        } else {
+            take_infinite(lights, (choice - (double)p_local[k]) / (1.0 - (double)p_local[k]),
+                          p_local[k], k, out);
+        }
+    }
+    uint16_t found = 0;
+    if (local)
+        found = light_tree_sample_points(lights->tree, queries->position, queries->normal, local,
+                                         picks);
+    WIDE_EACH(k, found) take_local(lights, &picks[k], p_local[k], k, out);
+    return (uint16_t)((live & ~local) | found);
+}
+
+/* The coordinate of a point on the source, from what its choice left of the number. */
+static float to_unit(double u)
+{
+    return minf((float)u, 0x1.fffffep-1f);
+}
+
+/* --- triangles: all points at once ----------------------------------------------------------------- */
+
+/* Sets where the instances of the triangles stand, of those that do not move. */
+static void set_instances(const SceneInstance *const instances[SSL_BLOCK], uint16_t lanes,
+                          uint16_t moving, TriangleRows *rows)
+{
+    const SceneInstance *first = instances[__builtin_ctz(lanes)];
+    bool is_one = moving == 0;
+    WIDE_EACH(k, lanes) is_one = is_one && instances[k] == first;
+    if (is_one)
+        triangle_set_instances(first, rows);
+    else
+        WIDE_EACH(k, lanes & ~moving) triangle_set_instance(instances[k], k, rows);
+}
+
+/* Sets the lanes of `lanes`, and writes something to the others. */
+static void sample_triangles(const Lights *lights, const LightQueries *queries,
+                             const Choice *choice, uint16_t lanes, LightRows *out)
+{
+    TriangleRows rows;
+    const SceneInstance *instances[SSL_BLOCK];
+    uint16_t moving = 0;
+    ASSERT(lanes != 0);
+    WIDE_EACH(k, lanes)
+    {
+        const Source *s = choice->source[k];
+        uint32_t part = choice->part[k], triangle = s->triangles[part];
+        float time = queries->time[k];
+        triangle_gather(s->mesh, triangle, time, k, &rows);
+        instances[k] = &lights->scene->instances[s->instance];
+        if (instances[k]->key_count > 0) {
+            SceneInstance moved = scene_instance_at(instances[k], time);
+            triangle_set_instance(&moved, k, &rows);
+            moving = (uint16_t)(moving | 1u << k);
+        }
+        rows.r[k] = to_unit(choice->u[k]);
+        rows.known_area[k] = s->moves ? 0.0f : s->areas[part];
+        out->value[k] = LIGHT_VALUE_MESH;
+        out->instance[k] = s->instance;
+        out->triangle[k] = triangle;
+    }
+    set_instances(instances, lanes, moving, &rows);
+    memcpy(rows.position, queries->position, sizeof rows.position);
+    memcpy(rows.s, queries->u[1], sizeof rows.s);
+    triangle_sample_run(&rows, lanes);
+    memcpy(out->wi, rows.wi, sizeof out->wi);
+    memcpy(out->distance_m, rows.distance_m, sizeof out->distance_m);
+    memcpy(out->pdf, rows.pdf, sizeof out->pdf);
+    memcpy(out->end, rows.P, sizeof out->end);
+    memcpy(out->end_n, rows.Ng_front, sizeof out->end_n);
+    memcpy(out->end_error_m, rows.error_m, sizeof out->end_error_m);
+    memcpy(out->b1, rows.b1, sizeof out->b1);
+    memcpy(out->b2, rows.b2, sizeof out->b2);
+    memcpy(out->is_backfacing, rows.is_backfacing, sizeof out->is_backfacing);
+}
+
+/* --- other sources ----------------------------------------------------------------------------------- */
+
+static void set_direction(LightRows *out, uint32_t k, float3 wi, float distance_m, float pdf)
+{
+    wide_set3(out->wi, k, wi);
+    out->distance_m[k] = distance_m;
+    out->pdf[k] = pdf;
+}
+
+static void set_radiance(LightRows *out, uint32_t k, Spectrum radiance)
+{
+    SPECTRUM_EACH(c) out->radiance[c][k] = radiance.c[c];
+}
+
+static void set_end(LightRows *out, uint32_t k, SurfacePoint end)
+{
+    wide_set3(out->end, k, end.P);
+    wide_set3(out->end_n, k, end.n);
+    out->end_error_m[k] = end.error_m;
+}
+
+static bool sample_point(const Source *s, float3 position, uint32_t k, LightRows *out)
+{
+    float3 to_light = f3_sub(s->position, position);
+    float distance2 = f3_length2(to_light), distance = sqrtf(distance2);
+    float3 wi = f3_scale(to_light, 1.0f / distance);
+    float intensity = s->is_spot ? source_spot_falloff(s, f3_dot(wi, s->axis)) : 1.0f;
+    Spectrum radiance = spectrum_scale(s->emission, intensity / distance2);
+    set_direction(out, k, wi, distance, 1.0f);
+    set_end(out, k, (SurfacePoint){.P = s->position});
+    set_radiance(out, k, radiance);
+    out->is_delta[k] = true;
+    return intensity > 0.0f && distance2 > 0.0f && spectrum_is_finite(radiance);
+}
+
+/* Sets the sample of a shape that the point sees. Returns whether it contributes. */
+static bool set_shape(const Source *s, const ShapeSample *sample, uint32_t k, LightRows *out)
+{
+    Spectrum radiance =
+        spectrum_scale(s->emission, source_shape_share(s, sample->shape, sample->wi));
+    set_direction(out, k, sample->wi, sample->distance_m, sample->pdf_solid_angle);
+    set_end(out, k,
+            light_shape_point(sample->shape, sample->position, sample->wi, sample->distance_m));
+    set_radiance(out, k, radiance);
+    return !spectrum_is_black(radiance);
+}
+
+static bool sample_shape(const Source *s, const LightShape *shape, float3 position, float2 u,
+                         uint32_t k, LightRows *out)
+{
+    ShapeSample sample = {.shape = shape, .position = position, .u = u};
+    sample.is_seen = light_shape_sample(shape, position, u, &sample.wi, &sample.distance_m,
+                                        &sample.pdf_solid_angle);
+    return sample.is_seen && set_shape(s, &sample, k, out);
+}
+
+/* Samples rectangles, all points at once. Returns the lanes that contribute. */
+static uint16_t sample_rectangles(const Lights *lights, const LightQueries *queries,
+                                  const Choice *choice, uint16_t lanes, LightRows *out)
+{
+    ShapeSample samples[SSL_BLOCK];
+    uint32_t n = 0;
+    uint16_t drawn = 0;
+    WIDE_EACH(k, lanes)
+    samples[n++] = (ShapeSample){.shape = &lights->shapes[choice->source[k]->light],
+                                 .position = wide_get3(queries->position, k),
+                                 .u = f2(to_unit(choice->u[k]), queries->u[1][k])};
+    light_shape_sample_rectangles(samples, n);
+    n = 0;
+    WIDE_EACH(k, lanes)
+    {
+        const ShapeSample *sample = &samples[n++];
+        if (sample->is_seen && set_shape(choice->source[k], sample, k, out))
+            drawn = (uint16_t)(drawn | 1u << k);
+    }
+    return drawn;
+}
+
+static bool sample_segment(const Lights *lights, const Source *s, uint32_t part, float3 position,
+                           float time, float2 u, uint32_t k, LightRows *out)
+{
+    CurvePlace place;
+    uint32_t segment = s->triangles[part];
+    if (!curve_light_sample(lights->scene, s->instance, segment, time, position, u, &place))
+        return false;
+    set_direction(out, k, place.wi, place.distance_m, place.pdf_solid_angle);
+    out->value[k] = LIGHT_VALUE_MESH;
+    out->instance[k] = s->instance;
+    out->triangle[k] = segment;
+    out->b1[k] = place.u, out->b2[k] = 0.0f;
+    out->is_backfacing[k] = false;
+    return true;
+}
+
+static bool sample_distant(const Source *s, float2 u, uint32_t k, LightRows *out)
+{
+    set_radiance(out, k, s->emission);
+    if (s->one_minus_cos > 0.0f) {
+        float3 x, y;
+        f3_frame(s->axis, &x, &y);
+        float3 wi = f3_normalize(warp_to_frame(warp_cone(u, s->one_minus_cos), x, y, s->axis));
+        set_direction(out, k, wi, INFINITY, warp_cone_pdf(s->one_minus_cos));
+    } else {
+        set_direction(out, k, s->axis, INFINITY, 1.0f);
+        out->is_delta[k] = true;
+    }
+    return true;
+}
+
+/* Samples the environment: the memory of its table is asked for by all points before one of them reads it. */
+static void sample_skies(const Lights *lights, const LightQueries *queries, const Choice *choice,
+                         uint16_t lanes, LightRows *out)
+{
+    const SceneEnvironment *e = &lights->scene->environment;
+    bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
+    EnvironmentRow rows[SSL_BLOCK];
+    WIDE_EACH(k, lanes)
+    {
+        const SkyFacing facing = {wide_get3(queries->normal, k), queries->sides[k]};
+        float2 u = f2(to_unit(choice->u[k]), queries->u[1][k]);
+        environment_begin(e, lights->environment, &facing, u, &rows[k]);
+    }
+    WIDE_EACH(k, lanes)
+    {
+        float3 wi = environment_finish(e, lights->environment, &rows[k], &out->place[k]);
+        set_direction(out, k, wi, INFINITY, out->place[k].pdf);
+        set_radiance(out, k, choice->source[k]->emission);
+        out->value[k] = is_mapped ? LIGHT_VALUE_ENVIRONMENT : LIGHT_VALUE_KNOWN;
+        out->is_environment[k] = true;
+    }
+}
+
+/* Samples a source that is neither a triangle nor the environment. Returns whether it contributes. */
+static bool sample_other(const Lights *lights, const LightQueries *queries, const Choice *choice,
+                         uint32_t k, LightRows *out)
+{
+    const Source *s = choice->source[k];
+    float3 position = wide_get3(queries->position, k);
+    float2 u = f2(to_unit(choice->u[k]), queries->u[1][k]);
+    switch (s->kind) {
+    case SOURCE_POINT:
+    case SOURCE_SPOT:
+        return sample_point(s, position, k, out);
+    case SOURCE_MESH:
+        return sample_segment(lights, s, choice->part[k], position, queries->time[k], u, k, out);
+    case SOURCE_DISTANT:
+        return sample_distant(s, u, k, out);
+    case SOURCE_SHAPE:
+        return sample_shape(s, &lights->shapes[s->light], position, u, k, out);
+    case SOURCE_ENVIRONMENT:
+        break;
+    }
+    return false;
+}
+
+/* --- all of them ------------------------------------------------------------------------------------- */
+
+static bool is_rectangle(const Lights *lights, const Source *s)
+{
+    return lights->shapes[s->light].kind == SCENE_LIGHT_RECTANGLE;
+}
+
+uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries, uint16_t live,
+                              LightRows *out)
+{
+    Choice choice;
+    uint16_t chosen, triangles = 0, rectangles = 0, skies = 0, drawn;
+    if (lights->count == 0 || live == 0)
+        return 0;
+    chosen = choose_sources(lights, queries, live, &choice);
+    memset(out->value, 0, sizeof out->value);
+    memset(out->is_delta, 0, sizeof out->is_delta);
+    memset(out->is_environment, 0, sizeof out->is_environment);
+    WIDE_EACH(k, chosen)
+    {
+        const Source *s = choice.source[k];
+        uint16_t lane = (uint16_t)(1u << k);
+        out->source[k] = (uint32_t)(s - lights->sources);
+        out->light_group[k] = s->light_group;
+        out->visibility[k] = s->visibility;
+        if (s->kind == SOURCE_MESH && !s->mesh->curves)
+            triangles |= lane;
+        else if (s->kind == SOURCE_ENVIRONMENT)
+            skies |= lane;
+        else if (s->kind == SOURCE_SHAPE && is_rectangle(lights, s))
+            rectangles |= lane;
+    }
+    drawn = triangles | skies;
+    if (triangles) /* before others, whose lanes it overwrites */
+        sample_triangles(lights, queries, &choice, triangles, out);
+    if (skies)
+        sample_skies(lights, queries, &choice, skies, out);
+    if (rectangles)
+        drawn |= sample_rectangles(lights, queries, &choice, rectangles, out);
+    WIDE_EACH(k, chosen & ~(triangles | skies | rectangles))
+    if (sample_other(lights, queries, &choice, k, out))
+        drawn = (uint16_t)(drawn | 1u << k);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        out->pdf[k] *= choice.probability[k];
+    return drawn & wide_positive(out->pdf);
+}
+
+static LightSample sample_at(const LightRows *rows, uint32_t k)
+{
+    return (LightSample){
+        .wi = wide_get3(rows->wi, k),
+        .distance_m = rows->distance_m[k],
+        .pdf_solid_angle = rows->pdf[k],
+        .end = {wide_get3(rows->end, k), wide_get3(rows->end_n, k), rows->end_error_m[k]},
+        .is_delta = rows->is_delta[k],
+        .is_environment = rows->is_environment[k],
+        .is_backfacing = rows->is_backfacing[k] != 0,
+        .value = rows->value[k],
+        .radiance = light_radiance(rows, k),
+        .instance = rows->instance[k],
+        .triangle = rows->triangle[k],
+        .b1 = rows->b1[k],
+        .b2 = rows->b2[k],
+        .source = rows->source[k]};
+}
+
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
+                   LightSample *out_sample)
+{
+    LightRows rows = {.wi = {{0}}};
+    WideRow positions[3] = {{position.x}, {position.y}, {position.z}};
+    WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}}, us[2] = {{u.x}, {u.y}};
+    const LightQueries query = {.position = positions,
+                                .normal = normals,
+                                .sides = (uint32_t[SSL_BLOCK]){0},
+                                .time = &time,
+                                .u = us};
+    bool is_drawn = lights_sample_points(lights, &query, 1, &rows) != 0;
+    *out_sample = sample_at(&rows, 0);
+    return is_drawn;
+}

@@ -1,0 +1,316 @@
+#include "ssl/derivative.h"
+#include "base/check.h"
+#include "ssl/passes/derive.h"
+#include "ssl/passes/pass.h"
+#include <string.h>
+
+/* An input or an output by its name, as the interface describes it. */
+typedef struct Port {
+    const char *name; /* in the names of what is added: "width", "global_value<uv>" */
+    SslType type;
+    const SslShape *shape;
+    IrKernelInput value;
+} Port;
+
+typedef struct Derivation {
+    IrModule *m;
+    const SslDerivativeDesc *how;
+    Error *err;
+    Port *inputs, *outputs;
+    uint32_t *output_rows;
+    ARRAY(SslParamInfo) params;
+    ARRAY(SslAttributeInfo) attributes;
+    ARRAY(SslOutputInfo) results;
+    ARRAY(IrOutput) rows;
+    ARRAY(IrKernelInput) seeds;
+    uint32_t result_count; /* numbers in `rows` */
+} Derivation;
+
+static IrKind kind_of(SslType type)
+{
+    return type == SSL_BOOL ? IR_BOOL : type == SSL_INT ? IR_INT : IR_FLOAT;
+}
+
+/* Describes a port whose place is known. A type none of whose numbers is a float has no derivative. */
+static Status describe_port(Derivation *d, const char *what, Port *port)
+{
+    uint32_t count = ssl_value_scalars(port->type, port->shape);
+    IrKind *kinds = ARENA_ARRAY(d->m->arena, IrKind, count);
+    bool has_float = false;
+    for (uint32_t i = 0; i < count; ++i) {
+        kinds[i] = kind_of(ssl_value_kind(port->type, port->shape, i));
+        has_float = has_float || kinds[i] == IR_FLOAT;
+    }
+    if (!has_float)
+        return error_set(d->err, STATUS_INVALID, "%s '%s' is of type %s, which has no derivative",
+                         what, port->name, ssl_value_name(port->type, port->shape));
+    port->value.number_count = count;
+    port->value.kinds = kinds;
+    return STATUS_OK;
+}
+
+static Status not_found(Derivation *d, const char *what, const char *name)
+{
+    return error_set(d->err, STATUS_NOT_FOUND, "shader '%s' has no %s '%s'", d->m->info.name, what,
+                     name);
+}
+
+/* --- inputs ------------------------------------------------------------------------------------- */
+
+static Status find_param(Derivation *d, const char *name, Port *port)
+{
+    const SslUnitInfo *info = &d->m->info;
+    uint32_t i = 0;
+    while (i < info->param_count && strcmp(info->params[i].name, name) != 0)
+        ++i;
+    if (i == info->param_count)
+        return not_found(d, "parameter", name);
+    d->params.data[i].is_differentiated = true;
+    *port = (Port){info->params[i].name,
+                   info->params[i].type,
+                   info->params[i].shape,
+                   {.kind = IR_INPUT_PARAM, .index = i}};
+    return describe_port(d, "parameter", port);
+}
+
+static Status find_global(Derivation *d, const char *name, Port *port)
+{
+    const IrModule *m = d->m;
+    uint32_t i = 0;
+    while (i < m->global_count && strcmp(m->globals[i].name, name) != 0)
+        ++i;
+    if (i == m->global_count)
+        return error_set(d->err, STATUS_NOT_FOUND, "the host has no global '%s'", name);
+    *port = (Port){
+        .name = name, .type = m->globals[i].type, .value = {.kind = IR_INPUT_GLOBAL, .index = i}};
+    TRY(describe_port(d, "global", port));
+    port->name = arena_printf(m->arena, "global_value<%s>", name);
+    return STATUS_OK;
+}
+
+static Status find_attribute(Derivation *d, const char *name, Port *port)
+{
+    const SslUnitInfo *info = &d->m->info;
+    uint32_t i = 0;
+    while (i < info->attribute_count && strcmp(info->attributes[i].name, name) != 0)
+        ++i;
+    if (i == info->attribute_count)
+        return not_found(d, "attribute", name);
+    *port = (Port){.name = name,
+                   .type = info->attributes[i].type,
+                   .value = {.kind = IR_INPUT_ATTRIBUTE, .index = i}};
+    TRY(describe_port(d, "attribute", port));
+    port->name = arena_printf(d->m->arena, "attribute<%s>", name);
+    return STATUS_OK;
+}
+
+static Status find_input(Derivation *d, const SslDerivativeInput *input, Port *port)
+{
+    switch (input->kind) {
+    case SSL_INPUT_PARAM:
+        return find_param(d, input->name, port);
+    case SSL_INPUT_GLOBAL:
+        return find_global(d, input->name, port);
+    case SSL_INPUT_ATTRIBUTE:
+        return find_attribute(d, input->name, port);
+    case SSL_INPUT_TEXTURE:
+        return error_set(d->err, STATUS_UNSUPPORTED,
+                         "texture '%s' cannot be an input of a derivative: derivatives by the "
+                         "texels of a texture are not there",
+                         input->name);
+    }
+    return error_set(d->err, STATUS_INVALID, "%d is no SslInputKind", (int)input->kind);
+}
+
+static Status find_inputs(Derivation *d)
+{
+    const SslDerivativeDesc *how = d->how;
+    if (how->input_count == 0)
+        return error_set(d->err, STATUS_INVALID, "a derivative needs an input");
+    for (uint32_t i = 0; i < how->input_count; ++i) {
+        TRY(find_input(d, &how->inputs[i], &d->inputs[i]));
+        for (uint32_t k = 0; k < i; ++k)
+            if (d->inputs[k].value.kind == d->inputs[i].value.kind &&
+                d->inputs[k].value.index == d->inputs[i].value.index)
+                return error_set(d->err, STATUS_INVALID, "input '%s' is given twice",
+                                 how->inputs[i].name);
+    }
+    return STATUS_OK;
+}
+
+/* --- outputs ------------------------------------------------------------------------------------ */
+
+static Status find_output(Derivation *d, const char *name, uint32_t *out_row, Port *port)
+{
+    const SslUnitInfo *info = &d->m->info;
+    uint32_t i = 0;
+    while (i < info->output_count && strcmp(info->outputs[i].name, name) != 0)
+        ++i;
+    if (i == info->output_count)
+        return not_found(d, "output", name);
+    *out_row = i;
+    *port = (Port){.name = info->outputs[i].name,
+                   .type = info->outputs[i].type,
+                   .shape = info->outputs[i].shape};
+    TRY(describe_port(d, "output", port));
+    if (d->how->is_backward && (port->type < SSL_FLOAT || port->type > SSL_NORMAL))
+        return error_set(d->err, STATUS_UNSUPPORTED,
+                         "output '%s' is of type %s; adjoints are those of float and its vectors",
+                         name, ssl_value_name(port->type, port->shape));
+    return STATUS_OK;
+}
+
+static Status find_outputs(Derivation *d)
+{
+    const SslDerivativeDesc *how = d->how;
+    if (how->output_count == 0)
+        return error_set(d->err, STATUS_INVALID, "a derivative needs an output");
+    for (uint32_t i = 0; i < how->output_count; ++i) {
+        TRY(find_output(d, how->outputs[i], &d->output_rows[i], &d->outputs[i]));
+        for (uint32_t k = 0; k < i; ++k)
+            if (d->output_rows[k] == d->output_rows[i])
+                return error_set(d->err, STATUS_INVALID, "output '%s' is given twice",
+                                 how->outputs[i]);
+    }
+    return STATUS_OK;
+}
+
+/* --- the interface ------------------------------------------------------------------------------ */
+
+static void add_result(Derivation *d, const char *name, const Port *port)
+{
+    IrModule *m = d->m;
+    array_push(m->arena, &d->results,
+               ((SslOutputInfo){.name = name, .type = port->type, .shape = port->shape}));
+    array_push(m->arena, &d->rows,
+               ((IrOutput){name, port->type, d->result_count, port->value.number_count}));
+    d->result_count += port->value.number_count;
+}
+
+/* Adds an attribute that the host binds, one value for each point. */
+static void add_seed_attribute(Derivation *d, const char *name, const Port *port)
+{
+    IrModule *m = d->m;
+    IrKernelInput seed = port->value;
+    seed.kind = IR_INPUT_ATTRIBUTE;
+    seed.index = d->attributes.count;
+    array_push(m->arena, &d->attributes,
+               ((SslAttributeInfo){.name = name,
+                                   .type = port->type,
+                                   .is_declared = true,
+                                   .binds = name,
+                                   .default_value = {.type = port->type}}));
+    array_push(m->arena, &d->seeds, seed);
+}
+
+/* Adds a parameter, one value for all points. It is zero until it is set. */
+static void add_seed_param(Derivation *d, const char *name, const Port *port)
+{
+    IrModule *m = d->m;
+    IrKernelInput seed = port->value;
+    seed.kind = IR_INPUT_PARAM;
+    seed.index = d->params.count;
+    SslValue zero = {.type = port->type};
+    if (port->shape) {
+        zero.list = ARENA_ARRAY(m->arena, double, seed.number_count);
+        zero.count = seed.number_count;
+    }
+    array_push(m->arena, &d->params,
+               ((SslParamInfo){.name = name,
+                               .type = port->type,
+                               .shape = port->shape,
+                               .has_default = true,
+                               .default_value = zero,
+                               .is_differentiated = true}));
+    array_push(m->arena, &d->seeds, seed);
+}
+
+/* "tangent(width)", and from the second direction on "tangent2(width)". */
+static const char *tangent_name(Derivation *d, uint32_t direction, const Port *port)
+{
+    return direction == 0 ? arena_printf(d->m->arena, "tangent(%s)", port->name)
+                          : arena_printf(d->m->arena, "tangent%u(%s)", direction + 1, port->name);
+}
+
+static void describe_forward(Derivation *d, uint32_t direction_count)
+{
+    const SslDerivativeDesc *how = d->how;
+    for (uint32_t i = 0; i < how->output_count; ++i)
+        add_result(d, d->outputs[i].name, &d->outputs[i]);
+    for (uint32_t k = 0; k < direction_count; ++k) {
+        for (uint32_t i = 0; i < how->input_count; ++i) {
+            const Port *port = &d->inputs[i];
+            if (port->value.kind == IR_INPUT_PARAM)
+                add_seed_param(d, tangent_name(d, k, port), port);
+            else
+                add_seed_attribute(d, tangent_name(d, k, port), port);
+        }
+        for (uint32_t i = 0; i < how->output_count; ++i)
+            add_result(d, tangent_name(d, k, &d->outputs[i]), &d->outputs[i]);
+    }
+}
+
+static void describe_backward(Derivation *d)
+{
+    Arena *arena = d->m->arena;
+    for (uint32_t i = 0; i < d->how->output_count; ++i)
+        add_seed_attribute(d, arena_printf(arena, "adjoint(%s)", d->outputs[i].name),
+                           &d->outputs[i]);
+    for (uint32_t i = 0; i < d->how->input_count; ++i)
+        add_result(d, arena_printf(arena, "gradient(%s)", d->inputs[i].name), &d->inputs[i]);
+}
+
+/* Copies the parts of the interface that change. */
+static void copy_interface(Derivation *d)
+{
+    const SslUnitInfo *info = &d->m->info;
+    Arena *arena = d->m->arena;
+    d->inputs = ARENA_ARRAY(arena, Port, d->how->input_count);
+    d->outputs = ARENA_ARRAY(arena, Port, d->how->output_count);
+    d->output_rows = ARENA_ARRAY(arena, uint32_t, d->how->output_count);
+    for (uint32_t i = 0; i < info->param_count; ++i)
+        array_push(arena, &d->params, info->params[i]);
+    for (uint32_t i = 0; i < info->attribute_count; ++i)
+        array_push(arena, &d->attributes, info->attributes[i]);
+}
+
+Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diags, Error *err)
+{
+    Derivation d = {.m = m, .how = how, .err = err};
+    uint32_t directions = how->direction_count ? how->direction_count : 1;
+    if (directions > DERIVE_DIRECTIONS_MAX || (how->is_backward && directions != 1))
+        return error_set(err, STATUS_INVALID, "%u directions; %s", directions,
+                         how->is_backward ? "backward derivatives have none"
+                                          : "1 to 4 are possible");
+    copy_interface(&d);
+    TRY(find_inputs(&d));
+    TRY(find_outputs(&d));
+    if (how->is_backward)
+        describe_backward(&d);
+    else
+        describe_forward(&d, directions);
+    IrKernelInput *inputs = ARENA_ARRAY(m->arena, IrKernelInput, how->input_count);
+    for (uint32_t i = 0; i < how->input_count; ++i)
+        inputs[i] = d.inputs[i].value;
+    m->info.params = d.params.data;
+    m->info.param_count = d.params.count;
+    m->info.attributes = d.attributes.data;
+    m->info.attribute_count = d.attributes.count;
+    const IrKernelDerivative kernel = {.is_backward = how->is_backward,
+                                       .direction_count = directions,
+                                       .inputs = inputs,
+                                       .input_count = how->input_count,
+                                       .outputs = d.output_rows,
+                                       .output_count = how->output_count,
+                                       .seeds = d.seeds.data,
+                                       .rows = d.rows.data,
+                                       .row_count = d.rows.count,
+                                       .out_is_flat =
+                                           ARENA_ARRAY(m->arena, bool, how->input_count)};
+    TRY(ir_derive_kernel(m, &kernel, diags, err));
+    for (uint32_t i = 0; i < how->input_count && how->is_backward; ++i)
+        d.results.data[i].is_zero = kernel.out_is_flat[i];
+    m->info.outputs = d.results.data;
+    m->info.output_count = d.results.count;
+    return STATUS_OK;
+}

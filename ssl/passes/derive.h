@@ -1,0 +1,125 @@
+/* What the files of derive*.c share. fwd_diff(f) and bwd_diff(f) are ordinary functions of IR, built in three steps:
+ *
+ *   flatten    f with the bodies of all that it calls, but for recursive functions and those with derivatives of their
+ *              own: so a derivative needs no context of its callees
+ *   activity   which values depend on parameters that have derivatives
+ *   forward    a copy that computes tangents beside the values, or
+ *   reverse    a copy that computes the values and then walks back, handing adjoints from results to arguments: the
+ *              transpose of forward, by the same rules (partials.h)
+ *
+ * Calls that stay: of a recursive function its derivative is called, with a tangent or adjoint of every float; of a
+ * function with a derivative of its own, that one. */
+#ifndef SSL_PASSES_DERIVE_H
+#define SSL_PASSES_DERIVE_H
+
+#include "ssl/ir/ir_clone.h"
+#include "ssl/passes/pass.h"
+
+enum { DERIVE_DIRECTIONS_MAX = 4 };
+
+/* A derivative of a recursive function: forward has a tangent of each float parameter and result after those; backward
+ * has an adjoint of each float result after the parameters, and gives one of each float parameter. */
+typedef struct RecursiveDerivative {
+    IrFuncId of, id;
+    bool is_backward;
+} RecursiveDerivative;
+
+/* A forward derivative with one direction, of which one with more can be made. */
+typedef struct ForwardDerivative {
+    IrFuncId id;
+    const IrFunc *flat;
+    const uint8_t *active;
+    const IrDiffFacts *facts;
+    /* [parameter], [result] of the derivative: 0, or 1 + that of the flat function whose tangent it is. */
+    const uint32_t *tangent_of_param, *tangent_of_result;
+    uint32_t param_count, result_count;
+    IrFuncId several[DERIVE_DIRECTIONS_MAX + 1]; /* [count of directions]; 0: not made */
+} ForwardDerivative;
+
+typedef struct Derive {
+    IrModule *module;
+    DiagList *diags;
+    const uint8_t *recursive; /* [function that was there at the start of the derivative] */
+    uint32_t recursive_count;
+    ARRAY(RecursiveDerivative)
+    recursive_derivatives; /* those from `recursive_done` on are to be built */
+    uint32_t recursive_done;
+    ARRAY(ForwardDerivative) forward_derivatives;
+    const IrDiffFacts *facts; /* of the function that is derived, for messages */
+    bool is_for_host; /* gradients that overflow stay infinite or NaN, so that the host is told */
+    bool has_failed;  /* an error was reported */
+} Derive;
+
+/* --- derive.c --- */
+/* Notes which functions are recursive, before one is flattened. */
+void derive_start(Derive *d);
+/* Builds the derivative of a flat function, which `facts` describes, as function `id`. */
+void derive_build(Derive *d, IrFuncId id, const IrFunc *f, bool is_backward);
+
+/* Returns what is known of a function, or NULL. */
+const IrDiffFacts *derive_facts(const Derive *d, IrFuncId func);
+/* Returns the id of the derivative of a recursive function. */
+IrFuncId derive_recursive(Derive *d, IrFuncId of, bool is_backward);
+bool derive_is_float(IrType type);
+
+/* What a call in a flat function is. */
+typedef enum DeriveCall { CALL_INLINED, CALL_RECURSIVE, CALL_OWN, CALL_CONSTANT } DeriveCall;
+DeriveCall derive_call_kind(const Derive *d, IrFuncId callee, bool is_backward);
+
+/* --- derive_flat.c --- */
+/* Returns a copy of a function that has no calls but those that stay, and is in no module's list. NULL after a report. */
+const IrFunc *derive_flatten(Derive *d, IrFuncId func, bool is_backward);
+/* Reports that a derivative has too many instructions, once. */
+void derive_refuse_size(Derive *d);
+/* Returns an array [value of f]: 1 for floats that depend on an active parameter. active_params[parameter of f] */
+uint8_t *derive_activity(const Derive *d, const IrFunc *f, const uint8_t *active_params,
+                         bool is_backward);
+
+/* --- derive_forward.c --- */
+/* Values of a builder: parameters of `f` and their tangents go in, results and their tangents come out; 0: zero. */
+typedef struct DeriveForward {
+    uint32_t count;                   /* of directions */
+    const IrValue *params, *tangents; /* [param], [param][count] */
+    IrValue *results, *derivatives;   /* [result], [result][count] */
+} DeriveForward;
+/* Copies the body of `f` with tangents into a builder. */
+void derive_forward_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBuilder *b,
+                         const DeriveForward *io);
+
+/* --- derive_merge.c --- */
+/* Fills the body of a forward derivative and ends it: its parameters and results, then further tangents of both, as many
+ * as `count` - 1 directions need, one direction after the other. */
+void derive_forward_function(Derive *d, const ForwardDerivative *made, IrBuilder *b,
+                             uint32_t count);
+/* Makes one call of calls of a forward derivative that differ in their tangents alone. */
+void derive_merge(Derive *d);
+
+/* --- derive_reverse.c --- */
+/* Copies the body of `f` and walks back through it: adjoints of f's results (0: zero) come in, those of its parameters
+ * go out. */
+void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBuilder *b,
+                         const IrValue *params, const IrValue *adjoints, IrValue *out_adjoints);
+
+/* --- derive_loop.c --- */
+/* A loop as the walk back sees it. A turn is one execution of the body. */
+enum { DERIVE_TURNS_DEFAULT = 128, DERIVE_TURNS_COUNTED = 4096 };
+typedef enum DeriveState {
+    STATE_UNREAD, /* its value is not needed to walk back */
+    STATE_FIXED,  /* the value that it starts with */
+    STATE_STEPS,  /* the value that it starts with plus `step` for each turn */
+    STATE_SAVED   /* on the tape */
+} DeriveState;
+typedef struct DeriveLoop {
+    DeriveState *states; /* [state] */
+    IrValue *steps;      /* [state]: a value of f from outside the loop; STATE_STEPS */
+    bool *is_down;       /* [state]: the step is subtracted */
+    uint32_t turns;      /* the tape has room for so many */
+    bool is_bounded;     /* there are not more, provably */
+} DeriveLoop;
+DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active, IrInstId loop);
+
+/* --- derive_kernel.c --- */
+/* Puts the derivative that a host asks for in the place of the module's entry. */
+void derive_kernel(Derive *d, const IrKernelDerivative *how);
+
+#endif

@@ -1,0 +1,253 @@
+/* Flattening, and activity. */
+#include "base/check.h"
+#include "ssl/passes/derive.h"
+#include "ssl/passes/pass.h"
+#include "ssl/report.h"
+
+typedef struct Flatten {
+    Derive *derive;
+    uint8_t **live; /* [function] */
+    bool is_backward, is_too_large;
+} Flatten;
+
+const IrDiffFacts *derive_facts(const Derive *d, IrFuncId func)
+{
+    for (uint32_t i = 0; i < d->module->diff_facts.count; ++i)
+        if (d->module->diff_facts.data[i].func == func)
+            return &d->module->diff_facts.data[i];
+    return NULL;
+}
+
+bool derive_is_float(IrType type)
+{
+    return ir_kind(type) == IR_FLOAT;
+}
+
+/* The function whose body stands for that of `func` in derivatives. */
+static IrFuncId substitute_of(const Derive *d, IrFuncId func)
+{
+    for (uint32_t i = 0; i <= d->module->diff_facts.count; ++i) { /* a circle ends, too */
+        const IrDiffFacts *facts = derive_facts(d, func);
+        if (!facts || !facts->substitute)
+            break;
+        func = facts->substitute;
+    }
+    return func;
+}
+
+DeriveCall derive_call_kind(const Derive *d, IrFuncId callee, bool is_backward)
+{
+    const IrDiffFacts *facts = derive_facts(d, callee);
+    if (facts && facts->is_constant)
+        return CALL_CONSTANT;
+    if (facts && (is_backward ? facts->backward : facts->forward))
+        return CALL_OWN;
+    return callee < d->recursive_count && d->recursive[callee] ? CALL_RECURSIVE : CALL_INLINED;
+}
+
+static const uint8_t *live_of(Flatten *t, IrFuncId id)
+{
+    const IrModule *m = t->derive->module;
+    if (!t->live[id])
+        t->live[id] = ir_live_values(m, ir_func(m, id));
+    return t->live[id];
+}
+
+static bool flatten_call(IrClone *c, IrInstId id)
+{
+    Flatten *t = c->data;
+    const IrInst *inst = ir_inst(c->from, id);
+    if (inst->op != IR_CALL)
+        return false;
+    IrFuncId func = substitute_of(t->derive, (IrFuncId)inst->imm);
+    t->is_too_large |= ir_build_func(c->to)->insts.count > SSL_MAX_INSTRUCTIONS;
+    if (t->is_too_large ||
+        derive_call_kind(t->derive, (IrFuncId)inst->imm, t->is_backward) != CALL_INLINED ||
+        derive_call_kind(t->derive, func, t->is_backward) != CALL_INLINED)
+        return false;
+    const IrFunc *callee = ir_func(c->module, func);
+    IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
+    inner.live = live_of(t, func);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        inner.map[ir_region(callee, callee->body)->param_first + i] =
+            c->map[ir_args(c->from, inst)[i]];
+    ir_clone_insts(&inner, callee->body);
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        c->map[inst->result_first + i] = inner.map[ir_yield_args(callee, callee->body)[i]];
+    return true;
+}
+
+/* Copies `f` without what no result depends on, into function `id`. */
+static const IrFunc *copy(IrModule *m, const IrFunc *f, IrFuncId id, const IrCloneHooks *hooks,
+                          void *data)
+{
+    IrClone c = ir_clone_func(m, f, id, hooks, data);
+    c.live = ir_live_values(m, f);
+    ir_clone_insts(&c, f->body);
+    IrValue small[IR_CLONE_SMALL];
+    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
+    ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+    return ir_func(m, id);
+}
+
+/* Returns the depth of regions in a derivative, where a loop may stand in a branch of its own. */
+static uint32_t nesting_of(const IrFunc *f, IrRegionId region)
+{
+    uint32_t deepest = 0;
+    const IrRegion *r = ir_region(f, region);
+    for (IrInstId id = r->first; id; id = ir_inst(f, id)->next) {
+        const IrInst *inst = ir_inst(f, id);
+        for (uint32_t i = 0; i < inst->region_count; ++i) {
+            uint32_t own = nesting_of(f, inst->region_first + i) + (inst->op == IR_LOOP ? 1 : 0);
+            deepest = own > deepest ? own : deepest;
+        }
+    }
+    return deepest + 1;
+}
+
+const IrFunc *derive_flatten(Derive *d, IrFuncId func, bool is_backward)
+{
+    static const IrCloneHooks hooks = {.visit = flatten_call};
+    IrModule *m = d->module;
+    IrFuncId scratch = ir_reserve_func(m);
+    Flatten t = {.derive = d,
+                 .live = ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count),
+                 .is_backward = is_backward};
+    const IrFunc *f = copy(m, ir_func(m, substitute_of(d, func)), scratch, &hooks, &t);
+    f = copy(m, f, scratch, NULL, NULL); /* what inlining has made constant or dead */
+    m->funcs.data[scratch] = NULL;
+    if (t.is_too_large)
+        derive_refuse_size(d);
+    else if (nesting_of(f, f->body) > SSL_MAX_KERNEL_NESTING)
+        report(d->diags, KERNEL_TOO_NESTED, d->facts->span,
+               arena_printf(m->arena, "%d", SSL_MAX_KERNEL_NESTING));
+    else
+        return f;
+    d->has_failed = true;
+    return NULL;
+}
+
+void derive_refuse_size(Derive *d)
+{
+    if (!d->has_failed)
+        report(d->diags, KERNEL_TOO_LARGE, d->facts->span,
+               arena_printf(d->module->arena, "%d", SSL_MAX_INSTRUCTIONS));
+    d->has_failed = true;
+}
+
+/* --- activity --------------------------------------------------------------------------------- */
+
+typedef struct Activity {
+    const Derive *derive;
+    const IrFunc *func;
+    uint8_t *active;
+    bool is_backward, changed;
+} Activity;
+
+static void add(Activity *a, IrValue v, bool is_active)
+{
+    if (!is_active || a->active[v] || !derive_is_float(ir_type(a->func, v)))
+        return;
+    a->active[v] = 1;
+    a->changed = true;
+}
+
+static bool any_active(const Activity *a, const IrInst *inst, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        if (a->active[ir_args(a->func, inst)[i]])
+            return true;
+    return false;
+}
+
+static void walk_call(Activity *a, const IrInst *inst)
+{
+    IrFuncId callee = (IrFuncId)inst->imm;
+    DeriveCall kind = derive_call_kind(a->derive, callee, a->is_backward);
+    if (kind == CALL_CONSTANT || !any_active(a, inst, inst->arg_count))
+        return;
+    if (kind == CALL_RECURSIVE) {
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            add(a, inst->result_first + i, true);
+        return;
+    }
+    const IrDiffFacts *facts = derive_facts(a->derive, callee);
+    IrValue v = inst->result_first;
+    for (uint32_t i = 0; i < facts->port_count; ++i) { /* the result stands last and comes first */
+        const IrPort *port = &facts->ports[(i + facts->port_count - 1) % facts->port_count];
+        for (uint32_t k = 0; k < port->leaf_count && port->kind != IR_PORT_IN; ++k)
+            add(a, v++, port->active[k]);
+    }
+}
+
+static void walk_region(Activity *a, IrRegionId region);
+
+static void walk_control(Activity *a, const IrInst *inst)
+{
+    const IrFunc *f = a->func;
+    uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
+    for (uint32_t r = 0; r < inst->region_count; ++r) {
+        IrRegionId region = inst->region_first + r;
+        const IrRegion *body = ir_region(f, region);
+        const IrValue *yields = ir_yield_args(f, region) + lead;
+        for (uint32_t i = 0; i < body->param_count; ++i)
+            add(a, body->param_first + i, a->active[ir_args(f, inst)[i]] || a->active[yields[i]]);
+        walk_region(a, region);
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            add(a, inst->result_first + i, a->active[yields[i]]);
+        /* A state that comes back active is active from the start: the walk repeats. */
+        for (uint32_t i = 0; i < body->param_count; ++i)
+            add(a, body->param_first + i, a->active[yields[i]]);
+    }
+}
+
+static void walk_inst(Activity *a, const IrInst *inst)
+{
+    bool is_active = false;
+    switch (inst->op) {
+    case IR_IF:
+    case IR_LOOP:
+        walk_control(a, inst);
+        return;
+    case IR_CALL:
+        walk_call(a, inst);
+        return;
+    case IR_DDX:
+    case IR_DDY:
+        is_active = any_active(a, inst, 1);
+        break;
+    case IR_TEX_AUTO:
+    case IR_TEX:
+        is_active = any_active(a, inst, 2);
+        break;
+    default:
+        if (ir_op_info((IrOp)inst->op)->flags & IR_FLAG_PARTIALS)
+            is_active = any_active(a, inst, inst->arg_count);
+    }
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        add(a, inst->result_first + i, is_active);
+}
+
+static void walk_region(Activity *a, IrRegionId region)
+{
+    const IrRegion *r = ir_region(a->func, region);
+    for (IrInstId id = r->first; id != r->last; id = ir_inst(a->func, id)->next)
+        walk_inst(a, ir_inst(a->func, id));
+}
+
+uint8_t *derive_activity(const Derive *d, const IrFunc *f, const uint8_t *active_params,
+                         bool is_backward)
+{
+    Activity a = {.derive = d,
+                  .func = f,
+                  .active = ARENA_ARRAY(d->module->arena, uint8_t, f->values.count),
+                  .is_backward = is_backward};
+    const IrRegion *body = ir_region(f, f->body);
+    for (uint32_t i = 0; i < body->param_count; ++i)
+        add(&a, body->param_first + i, active_params[i]);
+    do {
+        a.changed = false;
+        walk_region(&a, f->body);
+    } while (a.changed);
+    return a.active;
+}

@@ -1,0 +1,230 @@
+/* Forward mode for fwd_diff: a copy of a flat function that computes tangents beside each active value, one for each
+ * direction. */
+#include "base/check.h"
+#include "ssl/passes/derive.h"
+#include "ssl/passes/partials.h"
+#include "ssl/report.h"
+
+typedef struct Forward {
+    Derive *derive;
+    const uint8_t *active;
+    uint32_t count;    /* of directions */
+    IrValue *tangents; /* [value of from][count]; 0: zero */
+} Forward;
+
+static Forward *forward_of(IrClone *c)
+{
+    return c->data;
+}
+
+static IrValue *tangents_of(IrClone *c, IrValue v)
+{
+    return forward_of(c)->tangents + (size_t)v * forward_of(c)->count;
+}
+
+static void set_tangent(IrClone *c, IrValue v, uint32_t direction, IrValue tangent)
+{
+    float x;
+    bool is_zero = tangent == 0 || (ir_is_const_float(c->to, tangent, &x) && x == 0.0f);
+    tangents_of(c, v)[direction] = is_zero ? 0 : tangent;
+}
+
+/* Returns the tangent as a value, which may be of zeros. */
+static IrValue tangent_or_zero(IrClone *c, IrValue v, uint32_t direction)
+{
+    IrValue tangent = tangents_of(c, v)[direction];
+    return tangent ? tangent : ir_build_zero(c->to, ir_type(c->from, v));
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static void call_recursive(IrClone *c, const IrInst *inst, uint32_t direction)
+{
+    Arena *arena = c->module->arena;
+    ARRAY(IrValue) args = {0};
+    ARRAY(IrType) types = {0};
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        array_push(arena, &args, c->map[ir_args(c->from, inst)[i]]);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        if (derive_is_float(ir_type(c->from, ir_args(c->from, inst)[i])))
+            array_push(arena, &args, tangent_or_zero(c, ir_args(c->from, inst)[i], direction));
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        array_push(arena, &types, ir_type(c->from, inst->result_first + i));
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        if (derive_is_float(types.data[i]))
+            array_push(arena, &types, types.data[i]);
+    IrValue *results = ARENA_ARRAY(arena, IrValue, types.count);
+    ir_build_call(c->to, derive_recursive(forward_of(c)->derive, (IrFuncId)inst->imm, false),
+                  args.data, args.count, types.data, types.count, results);
+    uint32_t at = inst->result_count;
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
+        c->map[inst->result_first + i] = results[i];
+        if (derive_is_float(types.data[i]))
+            set_tangent(c, inst->result_first + i, direction, results[at++]);
+    }
+}
+
+/* Calls the function's own derivative, whose parameters are pairs. */
+static void call_own(IrClone *c, const IrInst *inst, const IrDiffFacts *facts, uint32_t direction)
+{
+    Arena *arena = c->module->arena;
+    ARRAY(IrValue) args = {0};
+    ARRAY(IrType) types = {0};
+    const IrValue *arg = ir_args(c->from, inst);
+    for (uint32_t i = 0; i < facts->port_count; ++i) {
+        const IrPort *port = &facts->ports[i];
+        if (port->kind != IR_PORT_IN && port->kind != IR_PORT_INOUT)
+            continue;
+        ASSERT(arg || port->leaf_count == 0);
+        for (uint32_t k = 0; k < port->leaf_count; ++k)
+            array_push(arena, &args, c->map[arg[k]]);
+        for (uint32_t k = 0; k < port->leaf_count; ++k)
+            if (port->active[k])
+                array_push(arena, &args, tangent_or_zero(c, arg[k], direction));
+        arg += port->leaf_count;
+    }
+    IrValue v = inst->result_first;
+    for (uint32_t i = 0; i < facts->port_count; ++i) {
+        const IrPort *port = &facts->ports[(i + facts->port_count - 1) % facts->port_count];
+        for (uint32_t pass = 0; pass < 2 && port->kind != IR_PORT_IN; ++pass)
+            for (uint32_t k = 0; k < port->leaf_count; ++k)
+                if (pass == 0 || port->active[k])
+                    array_push(arena, &types, ir_type(c->from, v + k));
+        v += port->kind != IR_PORT_IN ? port->leaf_count : 0;
+    }
+    IrValue *results = ARENA_ARRAY(arena, IrValue, types.count);
+    ir_build_call(c->to, facts->forward, args.data, args.count, types.data, types.count, results);
+    v = inst->result_first;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < facts->port_count; ++i) {
+        const IrPort *port = &facts->ports[(i + facts->port_count - 1) % facts->port_count];
+        if (port->kind == IR_PORT_IN)
+            continue;
+        for (uint32_t k = 0; k < port->leaf_count; ++k)
+            c->map[v + k] = results[at++];
+        for (uint32_t k = 0; k < port->leaf_count; ++k)
+            if (port->active[k])
+                set_tangent(c, v + k, direction, results[at++]);
+        v += port->leaf_count;
+    }
+}
+
+/* --- borders of IF and LOOP ------------------------------------------------------------------- */
+
+/* An IF's result or a loop's state carries a tangent if it is active on either side of the border. */
+static bool has_tangent(IrClone *c, IrValue result)
+{
+    const uint8_t *active = forward_of(c)->active;
+    const IrInst *inst = ir_inst(c->from, c->from->values.data[result].def);
+    if (inst->op != IR_LOOP)
+        return active[result];
+    uint32_t state = result - inst->result_first;
+    return active[result] || active[ir_region(c->from, inst->region_first)->param_first + state];
+}
+
+static uint32_t carry_count(IrClone *c, IrValue result)
+{
+    return has_tangent(c, result) ? 1 + forward_of(c)->count : 1;
+}
+
+static void carry(IrClone *c, IrValue result, IrValue source, IrValue *out)
+{
+    out[0] = c->map[source];
+    for (uint32_t k = 0; k < forward_of(c)->count && has_tangent(c, result); ++k)
+        out[1 + k] = tangent_or_zero(c, source, k);
+}
+
+static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *values)
+{
+    c->map[target] = values[0];
+    for (uint32_t k = 0; k < forward_of(c)->count && has_tangent(c, result); ++k)
+        set_tangent(c, target, k, values[1 + k]);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static void differentiate(IrClone *c, const IrInst *inst)
+{
+    IrValue small[IR_CLONE_SMALL];
+    const IrValue *source = ir_args(c->from, inst), *args = ir_clone_args(c, inst, small);
+    IrValue *tangents = ARENA_ARRAY(c->module->arena, IrValue, inst->arg_count);
+    for (uint32_t k = 0; k < forward_of(c)->count; ++k) {
+        bool has_any = false;
+        for (uint32_t i = 0; i < inst->arg_count; ++i) {
+            tangents[i] = tangents_of(c, source[i])[k];
+            has_any = has_any || tangents[i];
+        }
+        if (has_any)
+            set_tangent(c, inst->result_first, k,
+                        ir_tangent_of_any(c->to, (IrOp)inst->op, args, inst->arg_count,
+                                          c->map[inst->result_first], tangents));
+    }
+}
+
+static void refuse_lookup(Derive *d, const IrInst *inst)
+{
+    if (!d->has_failed)
+        report(d->diags, DERIVATIVE_TEXTURE, inst->span.end ? inst->span : d->facts->span, NULL);
+    if (!d->has_failed)
+        report(d->diags, NOTE_WRITE, (Span){0},
+               "detach(u) and detach(v) as its coordinates, if this derivative may be left out");
+    d->has_failed = true;
+}
+
+static bool visit(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    const Forward *w = forward_of(c);
+    switch (inst->op) {
+    case IR_IF:
+    case IR_LOOP:
+        return false;
+    case IR_CALL: {
+        DeriveCall kind = derive_call_kind(w->derive, (IrFuncId)inst->imm, false);
+        if (kind != CALL_RECURSIVE && kind != CALL_OWN)
+            return false;
+        for (uint32_t k = 0; k < w->count; ++k)
+            if (kind == CALL_RECURSIVE)
+                call_recursive(c, inst, k);
+            else
+                call_own(c, inst, derive_facts(w->derive, (IrFuncId)inst->imm), k);
+        return true;
+    }
+    case IR_TEX_AUTO:
+    case IR_TEX:
+        if (w->active[inst->result_first])
+            refuse_lookup(w->derive, inst);
+        return false;
+    default:
+        break;
+    }
+    ir_clone_copy(c, id);
+    if (inst->result_count == 1 && w->active[inst->result_first])
+        differentiate(c, inst);
+    return true;
+}
+
+void derive_forward_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBuilder *b,
+                         const DeriveForward *io)
+{
+    static const IrCloneHooks hooks = {visit, carry_count, carry, receive};
+    Forward w = {.derive = d,
+                 .active = active,
+                 .count = io->count,
+                 .tangents =
+                     ARENA_ARRAY(d->module->arena, IrValue, (size_t)f->values.count * io->count)};
+    IrClone c = ir_clone_begin(d->module, f, b, &hooks, &w);
+    const IrRegion *body = ir_region(f, f->body);
+    for (uint32_t i = 0; i < body->param_count; ++i) {
+        c.map[body->param_first + i] = io->params[i];
+        for (uint32_t k = 0; k < io->count; ++k)
+            set_tangent(&c, body->param_first + i, k, io->tangents[i * io->count + k]);
+    }
+    ir_clone_insts(&c, f->body);
+    const IrValue *yields = ir_yield_args(f, f->body);
+    for (uint32_t i = 0; i < f->result_count; ++i) {
+        io->results[i] = c.map[yields[i]];
+        for (uint32_t k = 0; k < io->count; ++k)
+            io->derivatives[i * io->count + k] = tangents_of(&c, yields[i])[k];
+    }
+}

@@ -1,0 +1,267 @@
+/* Derivatives that a host asks for, of a shader's outputs by its inputs. The entry is flattened, the reads of these inputs
+ * become parameters of that function, and its derivative is built like that of any other. The new entry reads what the
+ * derivative takes, calls it, and gives what it gives. */
+#include "base/check.h"
+#include "ssl/passes/derive.h"
+
+typedef ARRAY(IrValue) ValueList;
+typedef ARRAY(IrType) TypeList;
+
+typedef struct Kernel {
+    Derive *derive;
+    const IrKernelDerivative *how;
+    uint32_t
+        *first; /* [input]: the first of its numbers among the parameters of the flat function */
+    uint32_t number_count;
+    IrBuilder *b;
+    uint32_t result_count; /* of the flat function: the numbers of all outputs that are derived */
+} Kernel;
+
+/* Copies the entry with the outputs that are derived as its only results. */
+static IrFuncId copy_outputs(Kernel *k)
+{
+    IrModule *m = k->derive->module;
+    const IrFunc *f = ir_func(m, m->entry);
+    IrFuncId id = ir_reserve_func(m);
+    IrClone c = ir_clone_func(m, f, id, NULL, NULL);
+    ir_clone_insts(&c, f->body);
+    ValueList results = {0};
+    for (uint32_t i = 0; i < k->how->output_count; ++i) {
+        const IrOutput *output = &m->outputs.data[k->how->outputs[i]];
+        for (uint32_t j = 0; j < output->result_count; ++j)
+            array_push(m->arena, &results,
+                       c.map[ir_yield_args(f, f->body)[output->result_first + j]]);
+    }
+    k->result_count = results.count;
+    ir_build_end(c.to, results.data, results.count);
+    return id;
+}
+
+/* Whether an instruction reads a number of an input; *out_number is that number's place among all. */
+static bool reads_input(const Kernel *k, const IrInst *inst, uint32_t *out_number)
+{
+    bool is_param = inst->op == IR_PARAM;
+    if (!is_param && ((inst->op != IR_GLOBAL && inst->op != IR_ATTRIBUTE) ||
+                      ir_global_shadow(inst->imm) != IR_SHADOW_VALUE))
+        return false;
+    IrInputKind kind = is_param                ? IR_INPUT_PARAM
+                       : inst->op == IR_GLOBAL ? IR_INPUT_GLOBAL
+                                               : IR_INPUT_ATTRIBUTE;
+    uint32_t index = is_param ? ir_param_index(inst->imm) : ir_global_row(inst->imm);
+    for (uint32_t i = 0; i < k->how->input_count; ++i)
+        if (k->how->inputs[i].kind == kind && k->how->inputs[i].index == index) {
+            *out_number = k->first[i] + (is_param ? ir_param_component(inst->imm)
+                                                  : ir_global_component(inst->imm));
+            return true;
+        }
+    return false;
+}
+
+static bool bind_input(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    uint32_t number;
+    if (!reads_input(c->data, inst, &number))
+        return false;
+    c->map[inst->result_first] = ir_build_param(c->to, number);
+    return true;
+}
+
+/* Returns a copy of a flat function in which the inputs are parameters. It is in no module's list. */
+static const IrFunc *take_inputs(Kernel *k, const IrFunc *f)
+{
+    static const IrCloneHooks hooks = {.visit = bind_input};
+    IrModule *m = k->derive->module;
+    IrFuncId id = ir_reserve_func(m);
+    TypeList types = {0};
+    for (uint32_t i = 0; i < k->how->input_count; ++i)
+        for (uint32_t j = 0; j < k->how->inputs[i].number_count; ++j)
+            array_push(m->arena, &types, ir_scalar(k->how->inputs[i].kinds[j]));
+    IrBuilder *b = ir_build_begin(m, id, f->name, types.data, types.count);
+    ir_build_func(b)->span = f->span;
+    IrClone c = ir_clone_begin(m, f, b, &hooks, k);
+    ir_clone_insts(&c, f->body);
+    IrValue small[IR_CLONE_SMALL];
+    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
+    ir_build_end(b, ir_clone_args(&c, yield, small), yield->arg_count);
+    const IrFunc *made = ir_func(m, id);
+    m->funcs.data[id] = NULL;
+    return made;
+}
+
+/* --- the new entry ------------------------------------------------------------------------------ */
+
+static IrValue read_input(Kernel *k, const IrKernelInput *input, uint32_t number)
+{
+    IrKind kind = input->kinds[number];
+    switch (input->kind) {
+    case IR_INPUT_PARAM:
+        return ir_build_param_read(k->b, kind, input->index, number);
+    case IR_INPUT_GLOBAL:
+        return ir_build_global(k->b, kind, input->index, IR_SHADOW_VALUE, number);
+    case IR_INPUT_ATTRIBUTE:
+        return ir_build_attribute(k->b, kind, input->index, IR_SHADOW_VALUE, number);
+    }
+    UNREACHABLE();
+}
+
+static void push_values(Kernel *k, ValueList *args)
+{
+    for (uint32_t i = 0; i < k->how->input_count; ++i)
+        for (uint32_t j = 0; j < k->how->inputs[i].number_count; ++j)
+            array_push(k->derive->module->arena, args, read_input(k, &k->how->inputs[i], j));
+}
+
+static void end_entry(Kernel *k, const ValueList *results)
+{
+    const IrKernelDerivative *how = k->how;
+    IrModule *m = k->derive->module;
+    ir_build_end(k->b, results->data, results->count);
+    m->outputs.count = 0;
+    for (uint32_t i = 0; i < how->row_count; ++i)
+        array_push(m->arena, &m->outputs, how->rows[i]);
+}
+
+/* Results: for each input a number for each of its own, zero for those that are no floats. */
+static void end_backward(Kernel *k, IrFuncId derivative)
+{
+    const IrKernelDerivative *how = k->how;
+    Arena *arena = k->derive->module->arena;
+    ValueList args = {0}, results = {0};
+    TypeList types = {0};
+    push_values(k, &args);
+    ASSERT(args.data && args.count == k->number_count);
+    for (uint32_t i = 0; i < k->number_count; ++i)
+        array_push(arena, &types, ir_build_type(k->b, args.data[i]));
+    for (uint32_t i = 0; i < k->number_count; ++i) /* the pairs' derivatives before the call */
+        if (derive_is_float(types.data[i]))
+            array_push(arena, &args, ir_const_float(k->b, 0.0f));
+    for (uint32_t i = 0; i < how->output_count; ++i)
+        for (uint32_t j = 0; j < how->seeds[i].number_count; ++j)
+            array_push(arena, &args, read_input(k, &how->seeds[i], j));
+    for (uint32_t i = 0; i < k->number_count; ++i)
+        if (derive_is_float(types.data[i]))
+            array_push(arena, &types, ir_scalar(IR_FLOAT));
+    IrValue *given = ARENA_ARRAY(arena, IrValue, types.count);
+    ir_build_call(k->b, derivative, args.data, args.count, types.data, types.count, given);
+    for (uint32_t i = 0, at = k->number_count; i < k->number_count; ++i)
+        array_push(arena, &results,
+                   derive_is_float(types.data[i]) ? given[at++]
+                                                  : ir_build_zero(k->b, types.data[i]));
+    end_entry(k, &results);
+}
+
+/* Results: those of the outputs, then, for each direction, their tangents. Calls for several directions stand in a row, so
+ * that derive_merge makes one of them. */
+static void end_forward(Kernel *k, IrFuncId derivative, const IrFunc *flat)
+{
+    const IrKernelDerivative *how = k->how;
+    Arena *arena = k->derive->module->arena;
+    ValueList values = {0}, results = {0};
+    ValueList *args = ARENA_ARRAY(arena, ValueList, how->direction_count);
+    TypeList types = {0};
+    push_values(k, &values);
+    for (uint32_t d = 0; d < how->direction_count; ++d) {
+        for (uint32_t i = 0; i < values.count; ++i)
+            array_push(arena, &args[d], values.data[i]);
+        for (uint32_t i = 0; i < how->input_count; ++i) {
+            const IrKernelInput *seed = &how->seeds[d * how->input_count + i];
+            for (uint32_t j = 0; j < seed->number_count; ++j)
+                if (seed->kinds[j] == IR_FLOAT)
+                    array_push(arena, &args[d], read_input(k, seed, j));
+        }
+    }
+    for (uint32_t i = 0; i < flat->result_count; ++i)
+        array_push(arena, &types, flat->result_types[i]);
+    for (uint32_t i = 0; i < flat->result_count; ++i)
+        if (derive_is_float(flat->result_types[i]))
+            array_push(arena, &types, flat->result_types[i]);
+    IrValue *given = ARENA_ARRAY(arena, IrValue, types.count);
+    for (uint32_t d = 0; d < how->direction_count; ++d) {
+        ir_build_call(k->b, derivative, args[d].data, args[d].count, types.data, types.count,
+                      given);
+        for (uint32_t i = 0; i < flat->result_count && d == 0; ++i)
+            array_push(arena, &results, given[i]);
+        for (uint32_t i = 0, at = flat->result_count; i < flat->result_count; ++i)
+            array_push(arena, &results,
+                       derive_is_float(flat->result_types[i])
+                           ? given[at++]
+                           : ir_build_zero(k->b, flat->result_types[i]));
+    }
+    end_entry(k, &results);
+}
+
+/* --- the derivative ------------------------------------------------------------------------------ */
+
+/* One port of all inputs, and one of all outputs. */
+static IrDiffFacts *describe(Kernel *k, const IrFunc *shader)
+{
+    Arena *arena = k->derive->module->arena;
+    IrPort *ports = ARENA_ARRAY(arena, IrPort, 2);
+    uint8_t *in = ARENA_ARRAY(arena, uint8_t, k->number_count);
+    uint8_t *out = ARENA_ARRAY(arena, uint8_t, k->result_count);
+    ports[0] = (IrPort){IR_PORT_IN, k->number_count, 0, in};
+    ports[1] = (IrPort){IR_PORT_RESULT, k->result_count, 0, out};
+    for (uint32_t i = 0; i < k->how->input_count; ++i)
+        for (uint32_t j = 0; j < k->how->inputs[i].number_count; ++j)
+            ports[0].active_count += in[k->first[i] + j] = k->how->inputs[i].kinds[j] == IR_FLOAT;
+    for (uint32_t i = 0; i < k->result_count; ++i)
+        ports[1].active_count += out[i] = derive_is_float(shader->result_types[i]);
+    IrDiffFacts *facts = ARENA_NEW(arena, IrDiffFacts);
+    *facts =
+        (IrDiffFacts){.ports = ports, .port_count = 2, .name = shader->name, .span = shader->span};
+    return facts;
+}
+
+/* Notes which inputs cannot change any output, as far as derivatives tell. */
+static void find_flat(Kernel *k, IrFuncId derivative)
+{
+    const IrFunc *f = ir_func(k->derive->module, derivative);
+    const IrValue *results = ir_yield_args(f, f->body);
+    for (uint32_t i = 0, at = k->number_count; i < k->how->input_count; ++i) {
+        k->how->out_is_flat[i] = true;
+        for (uint32_t j = 0; j < k->how->inputs[i].number_count; ++j) {
+            if (k->how->inputs[i].kinds[j] != IR_FLOAT)
+                continue;
+            const IrInst *inst = ir_inst(f, f->values.data[results[at++]].def);
+            if (inst->op != IR_CONST_FLOAT || ir_imm_float(inst) != 0.0f)
+                k->how->out_is_flat[i] = false;
+        }
+    }
+}
+
+void derive_kernel(Derive *d, const IrKernelDerivative *how)
+{
+    IrModule *m = d->module;
+    Kernel k = {
+        .derive = d, .how = how, .first = ARENA_ARRAY(m->arena, uint32_t, how->input_count)};
+    for (uint32_t i = 0; i < how->input_count; ++i) {
+        k.first[i] = k.number_count;
+        k.number_count += how->inputs[i].number_count;
+    }
+    IrFuncId outputs = copy_outputs(&k);
+    const IrFunc *shader = ir_func(m, outputs);
+    const char *name = shader->name;
+    d->facts = describe(&k, shader);
+    d->is_for_host = true;
+    derive_start(d);
+    const IrFunc *f = derive_flatten(d, outputs, how->is_backward);
+    if (!f)
+        return;
+    f = take_inputs(&k, f);
+    IrFuncId derivative = ir_reserve_func(m);
+    derive_build(d, derivative, f, how->is_backward);
+    if (d->has_failed)
+        return;
+    if (how->is_backward)
+        find_flat(&k, derivative);
+    Span span = shader->span;
+    m->entry = ir_reserve_func(m);
+    k.b = ir_build_begin(m, m->entry, name, NULL, 0);
+    ir_build_func(k.b)->span = span;
+    ir_build_span(k.b, (Span){0}); /* code that has no place in a source gets no warnings */
+    if (how->is_backward)
+        end_backward(&k, derivative);
+    else
+        end_forward(&k, derivative, f);
+}

@@ -1,0 +1,686 @@
+/* Reverse mode for bwd_diff. A region is copied, and then its instructions are walked backward:
+ *
+ *   v = op(a, b)   a_adj += d op / d a * v_adj, for each active argument: ir_tangent of v_adj as the only tangent, since
+ *                  the transpose of one row is one column. So the guards are those of forward mode
+ *   IF             an IF on the same condition; each arm is copied again and walked back inside it
+ *   LOOP           at the region's own level it is copied with its turns counted and with what the walk back needs on a
+ *                  tape, an array of one element for each turn. The walk back is a loop from the last turn to the
+ *                  first, which copies the body for a turn and walks back through it. Its state are the adjoints of
+ *                  the states, and of the values from outside that the body reads
+ *
+ * Inside IF and LOOP the adjoints of values from outside begin with what they are and come out as results.
+ *
+ * An adjoint that is zero because another side was chosen, or because an element was not read, is marked: products with
+ * it are 0 even where a value is infinite, as in forward mode, where a tangent is chosen and not multiplied.
+ * [Griewank2008 ch. 3, Radul2023] */
+#include "base/check.h"
+#include "ssl/passes/derive.h"
+#include "ssl/passes/partials.h"
+#include "ssl/report.h"
+#include "ssl/ssl_limits.h"
+
+#include <string.h>
+
+enum {
+    TAPE_SCALARS_MAX = 4096, /* of one loop */
+    ADD_UNROLLED_MAX = 16
+};
+
+typedef struct Tape {
+    DeriveLoop loop;
+    IrValue turns;
+    IrValue *values; /* [state]: what was saved; 0: nothing */
+} Tape;
+
+typedef struct Reverse {
+    Derive *derive;
+    IrClone *clone;
+    IrBuilder *b;
+    const IrFunc *f;
+    const uint8_t *active;
+    IrValue *adjoints;       /* [value of f]; 0: zero */
+    uint8_t *masked;         /* [value of f]: the adjoint may be a zero that was chosen */
+    Tape **tapes;            /* [instruction of f]; NULL: not taped */
+    IrRegionId taping;       /* loops of this region are taped */
+    uint32_t *inside, *seen; /* [value of f]: stamps of find_outer */
+    uint32_t stamp;
+} Reverse;
+
+typedef ARRAY(IrValue) ValueList;
+
+static void walk_back(Reverse *r, IrRegionId region);
+
+/* --- sums of adjoints ------------------------------------------------------------------------- */
+
+static IrValue add_arrays(Reverse *r, IrValue x, IrValue y)
+{
+    IrBuilder *b = r->b;
+    IrModule *m = r->derive->module;
+    uint32_t count = ir_count(ir_build_type(b, x));
+    if (count <= ADD_UNROLLED_MAX) {
+        IrValue sums[ADD_UNROLLED_MAX];
+        for (uint32_t i = 0; i < count; ++i) {
+            IrValue at = ir_const_int(b, (int32_t)i);
+            sums[i] = ir_build2(b, IR_FADD, ir_build2(b, IR_ARRAY_GET, x, at),
+                                ir_build2(b, IR_ARRAY_GET, y, at));
+        }
+        return ir_build_array(b, IR_FLOAT, sums, count);
+    }
+    uint32_t site = ir_add_fault_site(m, SSL_FAULT_LOOP, r->derive->facts->span);
+    m->fault_sites.data[site].max_trips = count;
+    IrValue init[2] = {ir_const_int(b, 0), x}, state[2], next[2], result[2];
+    ir_loop_begin(b, site, init, 2, state);
+    IrValue last = ir_const_int(b, (int32_t)count - 1);
+    IrValue at = ir_build2(b, IR_IMIN, state[0], last); /* lanes that are done, too, stay inside */
+    IrValue sum = ir_build2(b, IR_FADD, ir_build2(b, IR_ARRAY_GET, state[1], at),
+                            ir_build2(b, IR_ARRAY_GET, y, at));
+    next[0] = ir_build2(b, IR_IADD, state[0], ir_const_int(b, 1));
+    next[1] = ir_build3(b, IR_ARRAY_SET, state[1], at, sum);
+    ir_loop_end(b, ir_build2(b, IR_ILT, state[0], last), next, 2, result);
+    return result[1];
+}
+
+static bool is_zero(Reverse *r, IrValue v)
+{
+    float x;
+    return !v || (ir_is_const_float(r->b, v, &x) && x == 0.0f);
+}
+
+/* Adds to the adjoint of an active value. */
+static void add(Reverse *r, IrValue v, IrValue adjoint, bool is_masked)
+{
+    if (!r->active[v] || is_zero(r, adjoint))
+        return;
+    IrValue old = r->adjoints[v];
+    r->masked[v] |= is_masked;
+    if (is_zero(r, old))
+        r->adjoints[v] = adjoint;
+    else if (ir_is_array(ir_type(r->f, v)))
+        r->adjoints[v] = add_arrays(r, old, adjoint);
+    else
+        r->adjoints[v] = ir_build2(r->b, IR_FADD, old, adjoint);
+}
+
+/* Returns the adjoint as a value, which may be of zeros. */
+static IrValue adjoint_or_zero(Reverse *r, IrValue v)
+{
+    return r->adjoints[v] ? r->adjoints[v] : ir_build_zero(r->b, ir_type(r->f, v));
+}
+
+/* --- single operations ------------------------------------------------------------------------ */
+
+static bool is_linear(uint32_t op)
+{
+    return op == IR_FADD || op == IR_FSUB || op == IR_FNEG;
+}
+
+static void back_array(Reverse *r, const IrInst *inst, const IrValue *args, IrValue adjoint)
+{
+    const IrValue *source = ir_args(r->f, inst);
+    IrBuilder *b = r->b;
+    if (inst->op == IR_ARRAY) {
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
+            if (r->active[source[i]])
+                add(r, source[i], ir_build2(b, IR_ARRAY_GET, adjoint, ir_const_int(b, (int32_t)i)),
+                    true);
+    } else if (inst->op == IR_ARRAY_GET) {
+        if (!r->active[source[0]])
+            return;
+        IrValue old = adjoint_or_zero(r, source[0]);
+        IrValue sum = ir_build2(b, IR_FADD, ir_build2(b, IR_ARRAY_GET, old, args[1]), adjoint);
+        r->adjoints[source[0]] = ir_build3(b, IR_ARRAY_SET, old, args[1], sum);
+        r->masked[source[0]] = 1;
+    } else {
+        ASSERT(inst->op == IR_ARRAY_SET);
+        if (r->active[source[2]])
+            add(r, source[2], ir_build2(b, IR_ARRAY_GET, adjoint, args[1]), true);
+        if (r->active[source[0]])
+            add(r, source[0], ir_build3(b, IR_ARRAY_SET, adjoint, args[1], ir_const_float(b, 0.0f)),
+                true);
+    }
+}
+
+static void back_operation(Reverse *r, const IrInst *inst)
+{
+    IrValue small[IR_CLONE_SMALL], v = inst->result_first, adjoint = r->adjoints[v];
+    const IrValue *source = ir_args(r->f, inst), *args = ir_clone_args(r->clone, inst, small);
+    if (inst->op == IR_ARRAY || inst->op == IR_ARRAY_GET || inst->op == IR_ARRAY_SET) {
+        back_array(r, inst, args, adjoint);
+        return;
+    }
+    IrChoice choice;
+    IrValue zero = ir_const_float(r->b, 0.0f);
+    if (ir_choice(r->b, (IrOp)inst->op, args, &choice)) {
+        add(r, source[choice.if_true], ir_build_select(r->b, choice.cond, adjoint, zero), true);
+        add(r, source[choice.if_false], ir_build_select(r->b, choice.cond, zero, adjoint), true);
+        return;
+    }
+    ASSERT(inst->arg_count <= 2);
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
+        if (!r->active[source[i]])
+            continue;
+        IrValue tangents[2] = {0};
+        tangents[i] = adjoint;
+        IrValue part = ir_tangent(r->b, (IrOp)inst->op, args, r->clone->map[v], tangents);
+        if (part && r->masked[v] && !is_linear(inst->op))
+            part = ir_finite(r->b, part);
+        add(r, source[i], part, r->masked[v]);
+    }
+}
+
+static void refuse(Reverse *r, const IrInst *inst)
+{
+    Derive *d = r->derive;
+    Span span = inst->span.end ? inst->span : d->facts->span;
+    if (d->has_failed)
+        return;
+    d->has_failed = true;
+    if (inst->op == IR_DDX || inst->op == IR_DDY)
+        report(d->diags, DERIVATIVE_SCREEN, span, inst->op == IR_DDX ? "ddx" : "ddy");
+    else
+        report(d->diags, DERIVATIVE_TEXTURE, span, NULL);
+    report(d->diags, NOTE_WRITE, (Span){0},
+           "detach(...) around it, if this derivative may be left out");
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static void back_recursive(Reverse *r, const IrInst *inst)
+{
+    Arena *arena = r->derive->module->arena;
+    const IrValue *source = ir_args(r->f, inst);
+    ValueList args = {0};
+    ARRAY(IrType) types = {0};
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
+        array_push(arena, &args, r->clone->map[source[i]]);
+        if (derive_is_float(ir_type(r->f, source[i])))
+            array_push(arena, &types, ir_type(r->f, source[i]));
+    }
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        if (derive_is_float(ir_type(r->f, inst->result_first + i)))
+            array_push(arena, &args, adjoint_or_zero(r, inst->result_first + i));
+    IrValue *results = ARENA_ARRAY(arena, IrValue, types.count);
+    ir_build_call(r->b, derive_recursive(r->derive, (IrFuncId)inst->imm, true), args.data,
+                  args.count, types.data, types.count, results);
+    for (uint32_t i = 0, at = 0; i < inst->arg_count; ++i)
+        if (derive_is_float(ir_type(r->f, source[i])))
+            add(r, source[i], results[at++], true);
+}
+
+/* Calls the function's own derivative: pairs go in and come out, adjoints of results go in. */
+static void back_own(Reverse *r, const IrInst *inst, const IrDiffFacts *facts)
+{
+    Arena *arena = r->derive->module->arena;
+    const IrValue *source = ir_args(r->f, inst);
+    ValueList args = {0},
+              targets = {0}; /* targets: what each result is the adjoint of; 0: nothing */
+    ARRAY(IrType) types = {0};
+    IrValue result = inst->result_first + facts->ports[facts->port_count - 1].leaf_count;
+    for (uint32_t i = 0; i < facts->port_count; ++i) {
+        const IrPort *port = &facts->ports[i];
+        bool is_in = port->kind == IR_PORT_IN || port->kind == IR_PORT_INOUT;
+        ASSERT(source || !is_in || port->leaf_count == 0);
+        IrValue given = port->kind == IR_PORT_RESULT ? inst->result_first : result;
+        for (uint32_t k = 0; k < port->leaf_count && is_in; ++k) {
+            array_push(arena, &args, r->clone->map[source[k]]);
+            if (port->active_count > 0) {
+                array_push(arena, &types, ir_type(r->f, source[k]));
+                array_push(arena, &targets, 0);
+            }
+        }
+        for (uint32_t k = 0; k < port->leaf_count; ++k) {
+            if (!port->active[k])
+                continue;
+            IrType type = ir_type(r->f, is_in ? source[k] : given + k);
+            array_push(arena, &args,
+                       port->kind == IR_PORT_IN ? ir_build_zero(r->b, type)
+                                                : adjoint_or_zero(r, given + k));
+            if (!is_in)
+                continue;
+            array_push(arena, &types, type);
+            array_push(arena, &targets, source[k]);
+        }
+        source += is_in ? port->leaf_count : 0;
+        result += port->kind == IR_PORT_OUT || port->kind == IR_PORT_INOUT ? port->leaf_count : 0;
+    }
+    IrValue *results = ARENA_ARRAY(arena, IrValue, types.count);
+    ir_build_call(r->b, facts->backward, args.data, args.count, types.data, types.count, results);
+    for (uint32_t i = 0; i < targets.count; ++i)
+        if (targets.data[i])
+            add(r, targets.data[i], results[i], true);
+}
+
+static void back_call(Reverse *r, const IrInst *inst)
+{
+    DeriveCall kind = derive_call_kind(r->derive, (IrFuncId)inst->imm, true);
+    if (kind == CALL_RECURSIVE)
+        back_recursive(r, inst);
+    else if (kind == CALL_OWN)
+        back_own(r, inst, derive_facts(r->derive, (IrFuncId)inst->imm));
+}
+
+/* --- values from outside ---------------------------------------------------------------------- */
+
+static void find_in_region(Reverse *r, IrRegionId id, ValueList *out)
+{
+    const IrFunc *f = r->f;
+    const IrRegion *region = ir_region(f, id);
+    for (uint32_t i = 0; i < region->param_count; ++i)
+        r->inside[region->param_first + i] = r->stamp;
+    for (IrInstId at = region->first; at; at = ir_inst(f, at)->next) {
+        const IrInst *inst = ir_inst(f, at);
+        for (uint32_t i = 0; i < inst->arg_count; ++i) {
+            IrValue v = ir_args(f, inst)[i];
+            if (!r->active[v] || r->inside[v] == r->stamp || r->seen[v] == r->stamp)
+                continue;
+            r->seen[v] = r->stamp;
+            array_push(r->derive->module->arena, out, v);
+        }
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            find_in_region(r, inst->region_first + i, out);
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            r->inside[inst->result_first + i] = r->stamp;
+    }
+}
+
+/* Returns the active values from outside that the regions of an instruction read. */
+static ValueList find_outer(Reverse *r, const IrInst *inst)
+{
+    ValueList list = {0};
+    ++r->stamp;
+    for (uint32_t i = 0; i < inst->region_count; ++i)
+        find_in_region(r, inst->region_first + i, &list);
+    return list;
+}
+
+/* Copies a region's instructions and walks back through them. Before the walk, the adjoints of its last values must be
+ * there: the caller gives them between the two. */
+static void copy_region(Reverse *r, IrRegionId region)
+{
+    IrRegionId outer = r->taping;
+    if (ir_build_func(r->b)->insts.count > SSL_MAX_INSTRUCTIONS)
+        derive_refuse_size(r->derive);
+    if (r->derive->has_failed)
+        return; /* nor is anything walked back */
+    r->taping = region;
+    ir_clone_insts(r->clone, region);
+    r->taping = outer;
+}
+
+/* --- IF --------------------------------------------------------------------------------------- */
+
+static bool is_empty(const Reverse *r, IrRegionId region)
+{
+    return ir_region(r->f, region)->first == ir_region(r->f, region)->last;
+}
+
+static void back_arm(Reverse *r, const IrInst *inst, IrRegionId region)
+{
+    copy_region(r, region);
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        add(r, ir_yield_args(r->f, region)[i], r->adjoints[inst->result_first + i],
+            r->masked[inst->result_first + i]);
+    walk_back(r, region);
+}
+
+/* Without instructions in either arm: a choice of what the adjoint is added to. */
+static bool back_as_choice(Reverse *r, const IrInst *inst)
+{
+    const IrValue *x = ir_yield_args(r->f, inst->region_first);
+    const IrValue *y = ir_yield_args(r->f, inst->region_first + 1);
+    if (!is_empty(r, inst->region_first) || !is_empty(r, inst->region_first + 1))
+        return false;
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        if (ir_is_array(ir_type(r->f, inst->result_first + i)))
+            return false;
+    IrValue cond = r->clone->map[ir_args(r->f, inst)[0]], zero = ir_const_float(r->b, 0.0f);
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
+        IrValue adjoint = r->adjoints[inst->result_first + i];
+        if (!adjoint)
+            continue;
+        add(r, x[i], ir_build_select(r->b, cond, adjoint, zero), true);
+        add(r, y[i], ir_build_select(r->b, cond, zero, adjoint), true);
+    }
+    return true;
+}
+
+static void back_if(Reverse *r, const IrInst *inst)
+{
+    IrValue cond = r->clone->map[ir_args(r->f, inst)[0]];
+    bool known;
+    if (ir_is_const_bool(r->b, cond, &known)) {
+        back_arm(r, inst, inst->region_first + (known ? 0 : 1));
+        return;
+    }
+    if (back_as_choice(r, inst))
+        return;
+    Arena *arena = r->derive->module->arena;
+    ValueList outer = find_outer(r, inst);
+    IrValue *before = ARENA_ARRAY(arena, IrValue, outer.count);
+    IrValue *after = ARENA_ARRAY(arena, IrValue, outer.count);
+    for (uint32_t i = 0; i < outer.count; ++i)
+        before[i] = adjoint_or_zero(r, outer.data[i]);
+    ir_if_begin(r->b, cond);
+    for (uint32_t arm = 0; arm < 2; ++arm) {
+        for (uint32_t i = 0; i < outer.count; ++i)
+            r->adjoints[outer.data[i]] = before[i];
+        back_arm(r, inst, inst->region_first + arm);
+        for (uint32_t i = 0; i < outer.count; ++i)
+            after[i] = r->adjoints[outer.data[i]];
+        if (arm == 0)
+            ir_if_else(r->b, after, outer.count);
+    }
+    ir_if_end(r->b, after, outer.count, after);
+    for (uint32_t i = 0; i < outer.count; ++i)
+        r->adjoints[outer.data[i]] = after[i];
+}
+
+/* --- LOOP, onward ----------------------------------------------------------------------------- */
+
+static bool is_active_state(const Reverse *r, const IrInst *loop, uint32_t state)
+{
+    return r->active[loop->result_first + state] ||
+           r->active[ir_region(r->f, loop->region_first)->param_first + state];
+}
+
+static bool is_active_loop(const Reverse *r, const IrInst *loop)
+{
+    for (uint32_t i = 0; i < loop->arg_count; ++i)
+        if (is_active_state(r, loop, i))
+            return true;
+    return false;
+}
+
+static uint32_t element_count(IrType type)
+{
+    return ir_is_array(type) ? ir_count(type) : 1;
+}
+
+static bool check_tape(Reverse *r, const IrInst *inst, const DeriveLoop *loop)
+{
+    Derive *d = r->derive;
+    uint64_t scalars = 0;
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        if (loop->states[i] == STATE_SAVED)
+            scalars += (uint64_t)loop->turns * element_count(ir_type(r->f, ir_args(r->f, inst)[i]));
+    if (scalars <= TAPE_SCALARS_MAX)
+        return true;
+    if (!d->has_failed) {
+        report(d->diags, TAPE_TOO_LARGE, d->module->fault_sites.data[inst->site].span,
+               arena_printf(d->module->arena, "%u", (uint32_t)scalars),
+               arena_printf(d->module->arena, "%d", TAPE_SCALARS_MAX));
+        report(
+            d->diags, NOTE_WRITE, (Span){0},
+            "[MaxIters(n)] before the loop, with the most turns that it takes, or smaller arrays");
+    }
+    d->has_failed = true;
+    return false;
+}
+
+/* An index that is in range in lanes that are done, too. */
+static IrValue clamp_index(Reverse *r, IrValue index, uint32_t count)
+{
+    IrValue least = ir_build2(r->b, IR_IMAX, index, ir_const_int(r->b, 0));
+    return ir_build2(r->b, IR_IMIN, least, ir_const_int(r->b, (int32_t)count - 1));
+}
+
+/* Element k of what a turn saved. */
+static IrValue tape_index(Reverse *r, IrValue turn, uint32_t count, uint32_t k)
+{
+    IrValue first = ir_build2(r->b, IR_IMUL, turn, ir_const_int(r->b, (int32_t)count));
+    return ir_build2(r->b, IR_IADD, first, ir_const_int(r->b, (int32_t)k));
+}
+
+static IrValue save(Reverse *r, IrValue tape, IrValue turn, IrValue state)
+{
+    IrType type = ir_build_type(r->b, state);
+    if (!ir_is_array(type))
+        return ir_build3(r->b, IR_ARRAY_SET, tape, turn, state);
+    for (uint32_t k = 0; k < ir_count(type); ++k) {
+        IrValue element = ir_build2(r->b, IR_ARRAY_GET, state, ir_const_int(r->b, (int32_t)k));
+        tape = ir_build3(r->b, IR_ARRAY_SET, tape, tape_index(r, turn, ir_count(type), k), element);
+    }
+    return tape;
+}
+
+static IrValue restore(Reverse *r, IrValue tape, IrValue turn, IrType type)
+{
+    if (!ir_is_array(type))
+        return ir_build2(r->b, IR_ARRAY_GET, tape, turn);
+    IrValue *elements = ARENA_ARRAY(r->derive->module->arena, IrValue, ir_count(type));
+    for (uint32_t k = 0; k < ir_count(type); ++k)
+        elements[k] = ir_build2(r->b, IR_ARRAY_GET, tape, tape_index(r, turn, ir_count(type), k));
+    return ir_build_array(r->b, ir_kind(type), elements, ir_count(type));
+}
+
+/* Copies a loop so that it counts its turns and saves what the walk back needs. */
+static void copy_taped(Reverse *r, IrInstId id)
+{
+    IrModule *m = r->derive->module;
+    const IrInst *inst = ir_inst(r->f, id);
+    IrValue param_first = ir_region(r->f, inst->region_first)->param_first;
+    Tape *tape = r->tapes[id] = ARENA_NEW(m->arena, Tape);
+    const DeriveLoop *loop = &tape->loop;
+    tape->loop = derive_analyse_loop(r->derive, r->f, r->active, id);
+    tape->values = ARENA_ARRAY(m->arena, IrValue, inst->arg_count);
+    if (!check_tape(r, inst, loop))
+        tape->loop.turns = 1; /* the module is refused */
+    ValueList init = {0}, next = {0};
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        array_push(m->arena, &init, r->clone->map[ir_args(r->f, inst)[i]]);
+    array_push(m->arena, &init, ir_const_int(r->b, 0));
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
+        IrType type = ir_type(r->f, param_first + i);
+        if (loop->states[i] == STATE_SAVED)
+            array_push(
+                m->arena, &init,
+                ir_build_zero(r->b, ir_array(ir_kind(type), loop->turns * element_count(type))));
+    }
+    IrValue *state = ARENA_ARRAY(m->arena, IrValue, init.count);
+    ir_loop_begin(r->b, inst->site, init.data, init.count, state);
+    IrValue turns = state[inst->arg_count];
+    IrValue turn = loop->is_bounded
+                       ? clamp_index(r, turns, loop->turns)
+                       : ir_build_bounds(r->b, turns, loop->turns,
+                                         ir_add_fault_site(m, SSL_FAULT_TAPE,
+                                                           m->fault_sites.data[inst->site].span));
+    ValueList tapes = {0};
+    for (uint32_t i = 0, at = inst->arg_count + 1; i < inst->arg_count; ++i) {
+        r->clone->map[param_first + i] = state[i];
+        if (loop->states[i] == STATE_SAVED)
+            array_push(m->arena, &tapes, save(r, state[at++], turn, state[i]));
+    }
+    ir_clone_insts(r->clone, inst->region_first);
+    const IrValue *yields = ir_yield_args(r->f, inst->region_first);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        array_push(m->arena, &next, r->clone->map[yields[1 + i]]);
+    array_push(m->arena, &next, ir_build2(r->b, IR_IADD, turns, ir_const_int(r->b, 1)));
+    for (uint32_t i = 0; i < tapes.count; ++i)
+        array_push(m->arena, &next, tapes.data[i]);
+    IrValue *results = ARENA_ARRAY(m->arena, IrValue, next.count);
+    ir_loop_end(r->b, r->clone->map[yields[0]], next.data, next.count, results);
+    tape->turns = results[inst->arg_count];
+    for (uint32_t i = 0, at = inst->arg_count + 1; i < inst->arg_count; ++i) {
+        r->clone->map[inst->result_first + i] = results[i];
+        if (loop->states[i] == STATE_SAVED)
+            tape->values[i] = results[at++];
+    }
+}
+
+static bool visit(IrClone *c, IrInstId id)
+{
+    Reverse *r = c->data;
+    const IrInst *inst = ir_inst(c->from, id);
+    if (inst->op != IR_LOOP || inst->parent != r->taping || !is_active_loop(r, inst))
+        return false;
+    copy_taped(r, id);
+    return true;
+}
+
+/* --- LOOP, back ------------------------------------------------------------------------------- */
+
+/* The value of a state at the start of a turn. */
+static IrValue state_at(Reverse *r, const IrInst *inst, const Tape *tape, uint32_t state,
+                        IrValue turn)
+{
+    IrValue init = r->clone->map[ir_args(r->f, inst)[state]];
+    IrType type = ir_type(r->f, ir_args(r->f, inst)[state]);
+    switch (tape->loop.states[state]) {
+    case STATE_FIXED:
+        return init;
+    case STATE_STEPS: {
+        IrValue way = ir_build2(r->b, IR_IMUL, r->clone->map[tape->loop.steps[state]], turn);
+        return ir_build2(r->b, tape->loop.is_down[state] ? IR_ISUB : IR_IADD, init, way);
+    }
+    case STATE_SAVED:
+        return restore(r, tape->values[state], turn, type);
+    case STATE_UNREAD:
+        break;
+    }
+    return ir_build_zero(r->b, type);
+}
+
+/* The loop itself. `carried` are the values whose adjoints it carries, of which the first `state_count` stand for the active
+ * states `states`; `adjoints` are theirs, before and after. */
+static void build_back_loop(Reverse *r, IrInstId id, const uint32_t *states, uint32_t state_count,
+                            const ValueList *outer, IrValue *adjoints)
+{
+    IrModule *m = r->derive->module;
+    const IrInst *inst = ir_inst(r->f, id);
+    const Tape *tape = r->tapes[id];
+    const IrValue *yields = ir_yield_args(r->f, inst->region_first);
+    IrValue param_first = ir_region(r->f, inst->region_first)->param_first;
+    uint32_t count = 1 + state_count + outer->count;
+    uint32_t site = ir_add_fault_site(m, SSL_FAULT_LOOP, m->fault_sites.data[inst->site].span);
+    m->fault_sites.data[site].max_trips =
+        tape->loop.turns < INT32_MAX ? tape->loop.turns : m->fault_sites.data[inst->site].max_trips;
+    IrValue *state = ARENA_ARRAY(m->arena, IrValue, count);
+    IrValue *next = ARENA_ARRAY(m->arena, IrValue, count);
+    IrValue one = ir_const_int(r->b, 1);
+    state[0] = ir_build2(r->b, IR_IMIN, tape->turns, ir_const_int(r->b, (int32_t)tape->loop.turns));
+    memcpy(state + 1, adjoints, (count - 1) * sizeof *state);
+    ir_loop_begin(r->b, site, state, count, state);
+    IrValue turn = clamp_index(r, ir_build2(r->b, IR_ISUB, state[0], one), tape->loop.turns);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        r->clone->map[param_first + i] = state_at(r, inst, tape, i, turn);
+    for (uint32_t i = 0; i < outer->count; ++i)
+        r->adjoints[outer->data[i]] = state[1 + state_count + i];
+    copy_region(r, inst->region_first);
+    for (uint32_t i = 0; i < state_count; ++i)
+        add(r, yields[1 + states[i]], state[1 + i], true);
+    walk_back(r, inst->region_first);
+    next[0] = ir_build2(r->b, IR_ISUB, state[0], one);
+    for (uint32_t i = 0; i < state_count; ++i)
+        next[1 + i] = adjoint_or_zero(r, param_first + states[i]);
+    for (uint32_t i = 0; i < outer->count; ++i)
+        next[1 + state_count + i] = r->adjoints[outer->data[i]];
+    ir_loop_end(r->b, ir_build2(r->b, IR_IGT, state[0], one), next, count, next);
+    memcpy(adjoints, next + 1, (count - 1) * sizeof *adjoints);
+}
+
+static void back_loop(Reverse *r, IrInstId id)
+{
+    Arena *arena = r->derive->module->arena;
+    const IrInst *inst = ir_inst(r->f, id);
+    const Tape *tape = r->tapes[id];
+    ASSERT(tape);
+    ValueList outer = find_outer(r, inst);
+    uint32_t *states = ARENA_ARRAY(arena, uint32_t, inst->arg_count), state_count = 0;
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        if (is_active_state(r, inst, i))
+            states[state_count++] = i;
+    uint32_t count = state_count + outer.count;
+    IrValue *adjoints = ARENA_ARRAY(arena, IrValue, count);
+    for (uint32_t i = 0; i < state_count; ++i)
+        adjoints[i] = adjoint_or_zero(r, inst->result_first + states[i]);
+    for (uint32_t i = 0; i < outer.count; ++i) {
+        r->masked[outer.data[i]] = 1;
+        adjoints[state_count + i] = adjoint_or_zero(r, outer.data[i]);
+    }
+    if (tape->loop.is_bounded) {
+        build_back_loop(r, id, states, state_count, &outer, adjoints);
+    } else { /* when the tape was too short, nothing is added: the fault says so */
+        IrValue *none = ARENA_ARRAY(arena, IrValue, count);
+        for (uint32_t i = 0; i < count; ++i)
+            none[i] = i < state_count ? ir_build_zero(r->b, ir_build_type(r->b, adjoints[i]))
+                                      : adjoints[i];
+        IrValue room = ir_const_int(r->b, (int32_t)tape->loop.turns);
+        ir_if_begin(r->b, ir_build2(r->b, IR_ILE, tape->turns, room));
+        build_back_loop(r, id, states, state_count, &outer, adjoints);
+        ir_if_else(r->b, adjoints, count);
+        ir_if_end(r->b, none, count, adjoints);
+    }
+    for (uint32_t i = 0; i < outer.count; ++i)
+        r->adjoints[outer.data[i]] = adjoints[state_count + i];
+    for (uint32_t i = 0; i < state_count; ++i)
+        add(r, ir_args(r->f, inst)[states[i]], adjoints[i], true);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static bool has_adjoint(const Reverse *r, const IrInst *inst)
+{
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        if (r->adjoints[inst->result_first + i])
+            return true;
+    return false;
+}
+
+static void walk_back(Reverse *r, IrRegionId region)
+{
+    const IrFunc *f = r->f;
+    for (IrInstId id = ir_inst(f, ir_region(f, region)->last)->prev; id;
+         id = ir_inst(f, id)->prev) {
+        const IrInst *inst = ir_inst(f, id);
+        if (!has_adjoint(r, inst) || r->derive->has_failed)
+            continue;
+        ir_build_span(r->b, inst->span);
+        switch (inst->op) {
+        case IR_IF:
+            back_if(r, inst);
+            break;
+        case IR_LOOP:
+            back_loop(r, id);
+            break;
+        case IR_CALL:
+            back_call(r, inst);
+            break;
+        case IR_TEX_AUTO:
+        case IR_TEX:
+        case IR_DDX:
+        case IR_DDY:
+            refuse(r, inst);
+            break;
+        default:
+            back_operation(r, inst);
+        }
+    }
+}
+
+void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBuilder *b,
+                         const IrValue *params, const IrValue *adjoints, IrValue *out_adjoints)
+{
+    static const IrCloneHooks hooks = {.visit = visit};
+    Arena *arena = d->module->arena;
+    Reverse r = {.derive = d,
+                 .b = b,
+                 .f = f,
+                 .active = active,
+                 .adjoints = ARENA_ARRAY(arena, IrValue, f->values.count),
+                 .masked = ARENA_ARRAY(arena, uint8_t, f->values.count),
+                 .tapes = ARENA_ARRAY(arena, Tape *, f->insts.count),
+                 .inside = ARENA_ARRAY(arena, uint32_t, f->values.count),
+                 .seen = ARENA_ARRAY(arena, uint32_t, f->values.count)};
+    IrClone c = ir_clone_begin(d->module, f, b, &hooks, &r);
+    r.clone = &c;
+    const IrRegion *body = ir_region(f, f->body);
+    for (uint32_t i = 0; i < body->param_count; ++i)
+        c.map[body->param_first + i] = params[i];
+    copy_region(&r, f->body);
+    for (uint32_t i = 0; i < f->result_count; ++i)
+        if (adjoints[i])
+            add(&r, ir_yield_args(f, f->body)[i], adjoints[i], false);
+    walk_back(&r, f->body);
+    for (uint32_t i = 0; i < body->param_count; ++i)
+        out_adjoints[i] = r.adjoints[body->param_first + i];
+}

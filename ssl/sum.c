@@ -1,0 +1,284 @@
+#include "base/accum.h"
+#include "base/alloc.h"
+#include "base/cast.h"
+#include "base/check.h"
+#include "ssl/ssl_sum.h"
+#include <string.h>
+
+#define TERM_MAX 0x1p31f
+enum { POINTS_MAX = INT32_MAX }; /* so sums stay below 2^62 */
+
+struct SslSum {
+    SslProgram *program;
+    const SslProgramInfo *info;
+    uint32_t *first; /* [output]: of its numbers */
+    AccumWide *totals;
+    uint32_t count;
+    uint64_t points;
+};
+
+Status ssl_sum_create(SslProgram *p, SslSum **out_sum, Error *err)
+{
+    const SslProgramInfo *info = ssl_program_info(p);
+    SslSum *sum = MEM_NEW(SslSum);
+    uint32_t *first = MEM_ARRAY(uint32_t, info->unit->output_count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; first && i < info->unit->output_count; ++i) {
+        first[i] = count;
+        count += ssl_value_scalars(info->unit->outputs[i].type, info->unit->outputs[i].shape);
+    }
+    AccumWide *totals = MEM_ARRAY(AccumWide, count);
+    *out_sum = NULL;
+    if (!sum || !first || !totals) {
+        mem_free(sum);
+        mem_free(first);
+        mem_free(totals);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    *sum = (SslSum){ssl_program_retain(p), info, first, totals, count, 0};
+    *out_sum = sum;
+    return STATUS_OK;
+}
+
+void ssl_sum_destroy(SslSum *sum)
+{
+    if (!sum)
+        return;
+    ssl_program_release(sum->program);
+    mem_free(sum->first);
+    mem_free(sum->totals);
+    mem_free(sum);
+}
+
+void ssl_sum_clear(SslSum *sum)
+{
+    memset(sum->totals, 0, sum->count * sizeof *sum->totals);
+    sum->points = 0;
+}
+
+/* --- one batch ---------------------------------------------------------------------------------- */
+
+static const char *at(const void *blocks, uint32_t stride_bytes, uint32_t block, uint32_t offset)
+{
+    return (const char *)blocks + (size_t)block * stride_bytes + offset;
+}
+
+static uint32_t list_bad_lanes(const int32_t bits[SSL_BLOCK], int32_t limit_bits)
+{
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
+        lanes |= (uint32_t)((bits[lane] & INT32_MAX) >= limit_bits) << lane;
+    return lanes;
+}
+
+/* Returns the live lanes whose numbers are not below the limit, such as NaN. Numbers without sign compare like their bits. */
+SORT_ALWAYS_INLINE uint32_t bad_lanes(const void *line, float limit, uint32_t live)
+{
+    int32_t bits[SSL_BLOCK], limit_bits, most = 0;
+    memcpy(bits, line, sizeof bits);
+    memcpy(&limit_bits, &limit, sizeof limit_bits);
+    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane) {
+        int32_t size = bits[lane] & INT32_MAX;
+        most = size > most ? size : most;
+    }
+    return most < limit_bits ? 0 : list_bad_lanes(bits, limit_bits) & live;
+}
+
+static Status refuse(uint32_t block, uint32_t lanes, const char *what, const float *line,
+                     Error *err)
+{
+    uint32_t lane = 0;
+    while (!(lanes >> lane & 1))
+        ++lane;
+    double x = (double)line[lane];
+    return error_set(
+        err, STATUS_INVALID, "%s at point %u is %g, which %s", what, block * SSL_BLOCK + lane, x,
+        isfinite(x) ? "is too large for an exact sum: scale the adjoints" : "cannot be summed");
+}
+
+static Status check_faults(const SslSum *sum, const SslBatch *batch, uint32_t block, Error *err)
+{
+    const char *words =
+        at(batch->result, sum->info->result_stride_bytes, block, sum->info->fault_offset);
+    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane) {
+        uint32_t word;
+        memcpy(&word, words + 4 * (size_t)lane, sizeof word);
+        if (!(batch->live[block] >> lane & 1) || word == 0)
+            continue;
+        SslFaultInfo fault;
+        ssl_fault_describe(sum->program, word - 1, &fault);
+        return error_set(err, STATUS_INVALID, "point %u has a fault: %s:%u:%u: %s",
+                         block * SSL_BLOCK + lane, fault.source_name, fault.line, fault.column,
+                         fault.text);
+    }
+    return STATUS_OK;
+}
+
+/* Adjoints that are not finite may be lost in products with zeros that were chosen, so they are looked at themselves. No name
+ * of a source has a parenthesis. */
+static Status check_adjoints(const SslSum *sum, const SslBatch *batch, uint32_t block, Error *err)
+{
+    const SslUnitInfo *unit = sum->info->unit;
+    for (uint32_t i = 0; i < unit->attribute_count; ++i) {
+        const SslAttributeInfo *attribute = &unit->attributes[i];
+        if (strncmp(attribute->name, "adjoint(", 8) != 0 || !sum->info->attributes[i].is_used)
+            continue;
+        const void *from = at(batch->attributes, sum->info->attributes_stride_bytes, block,
+                              sum->info->attributes[i].offset_bytes);
+        const float *line = from;
+        for (uint32_t k = 0; k < ssl_type_scalars(attribute->type); ++k, line += SSL_BLOCK) {
+            uint32_t bad = bad_lanes(line, INFINITY, batch->live[block]);
+            if (bad)
+                return refuse(block, bad, attribute->name, line, err);
+        }
+    }
+    return STATUS_OK;
+}
+
+static uint32_t offset_of(const SslSum *sum, uint32_t output, uint32_t number)
+{
+    return sum->info->outputs[output].offset + number * SSL_BLOCK * (uint32_t)sizeof(float);
+}
+
+static Status check_block(const SslSum *sum, const SslBatch *batch, uint32_t block, Error *err)
+{
+    const SslUnitInfo *unit = sum->info->unit;
+    TRY(check_adjoints(sum, batch, block, err));
+    TRY(check_faults(sum, batch, block, err));
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
+        const SslOutputInfo *output = &unit->outputs[i];
+        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); ++k) {
+            if (ssl_value_kind(output->type, output->shape, k) != SSL_FLOAT)
+                continue;
+            const void *line =
+                at(batch->result, sum->info->result_stride_bytes, block, offset_of(sum, i, k));
+            uint32_t bad = bad_lanes(line, TERM_MAX, batch->live[block]);
+            if (bad)
+                return refuse(block, bad, output->name, line, err);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* What one number of some blocks is added from. */
+typedef struct Lines {
+    const char *first;
+    size_t stride_bytes;
+    const uint16_t *live; /* [count] */
+    uint32_t count;       /* at most ACCUM_LINES_MAX */
+} Lines;
+
+/* Adds lines of numbers below TERM_MAX. */
+SORT_ALWAYS_INLINE void add_lines_inline(const Lines *lines, AccumWide *total)
+{
+    _Static_assert((int)SSL_BLOCK == (int)ACCUM_LINE, "a line is a line of accum.h");
+    AccumLines sums = {.count = 0};
+    for (uint32_t i = 0; i < lines->count; ++i) {
+        const void *from = lines->first + i * lines->stride_bytes;
+        const float *line = from;
+        uint32_t live = lines->live[i];
+        if (live == UINT16_MAX && !bad_lanes(line, ACCUM_LINE_MAX, live)) {
+            accum_lines_add(&sums, line);
+            continue;
+        }
+        for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
+            if (live >> lane & 1)
+                accum_wide_add(total, accum_wide_from_float(line[lane]));
+    }
+    accum_lines_flush(&sums, total);
+}
+
+static void add_lines(const Lines *lines, AccumWide *total)
+{
+    add_lines_inline(lines, total);
+}
+
+#if defined(__x86_64__)
+/* Does what add_lines does with vectors of 32 bytes. All operations are exact, so the bits are the same. */
+__attribute__((target("avx2"))) static void add_lines_avx2(const Lines *lines, AccumWide *total)
+{
+    add_lines_inline(lines, total);
+}
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+#else
+static void add_lines_avx2(const Lines *lines, AccumWide *total)
+{
+    add_lines_inline(lines, total);
+}
+
+static bool has_avx2(void)
+{
+    return false;
+}
+#endif
+
+static void add_blocks(SslSum *sum, const SslBatch *batch, uint32_t first, uint32_t count)
+{
+    const SslUnitInfo *unit = sum->info->unit;
+    bool is_wide = has_avx2();
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
+        const SslOutputInfo *output = &unit->outputs[i];
+        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); ++k) {
+            if (ssl_value_kind(output->type, output->shape, k) != SSL_FLOAT)
+                continue;
+            uint32_t stride = sum->info->result_stride_bytes;
+            const Lines lines = {.first = at(batch->result, stride, first, offset_of(sum, i, k)),
+                                 .stride_bytes = stride,
+                                 .live = batch->live + first,
+                                 .count = count};
+            AccumWide *total = &sum->totals[sum->first[i] + k];
+            if (is_wide)
+                add_lines_avx2(&lines, total);
+            else
+                add_lines(&lines, total);
+        }
+    }
+}
+
+static Status count_points(SslSum *sum, uint64_t points, Error *err)
+{
+    if (sum->points + points > POINTS_MAX)
+        return error_set(err, STATUS_LIMIT, "a sum of more than %d points", POINTS_MAX);
+    sum->points += points;
+    return STATUS_OK;
+}
+
+Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
+{
+    uint64_t points = 0;
+    for (uint32_t block = 0; block < batch->block_count; ++block) {
+        TRY(check_block(sum, batch, block, err));
+        for (uint32_t lanes = batch->live[block]; lanes; lanes &= lanes - 1)
+            ++points;
+    }
+    TRY(count_points(sum, points, err));
+    for (uint32_t first = 0; first < batch->block_count; first += ACCUM_LINES_MAX) {
+        uint32_t left = batch->block_count - first;
+        add_blocks(sum, batch, first, left < ACCUM_LINES_MAX ? left : ACCUM_LINES_MAX);
+    }
+    return STATUS_OK;
+}
+
+Status ssl_sum_merge(SslSum *sum, const SslSum *other, Error *err)
+{
+    CHECK(sum->count == other->count);
+    TRY(count_points(sum, other->points, err));
+    for (uint32_t i = 0; i < sum->count; ++i)
+        accum_wide_add(&sum->totals[i], other->totals[i]);
+    return STATUS_OK;
+}
+
+double ssl_sum_value(const SslSum *sum, uint32_t output, uint32_t number)
+{
+    ASSERT(output < sum->info->unit->output_count);
+    return accum_wide_to_double(sum->totals[sum->first[output] + number]);
+}
+
+uint64_t ssl_sum_points(const SslSum *sum)
+{
+    return sum->points;
+}

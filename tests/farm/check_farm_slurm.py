@@ -1,0 +1,198 @@
+"""A farm in a real Slurm: check_farm_slurm.py FOLDER_OF_PROGRAMS
+
+Tasks, a node's daemon and the controller are killed, jobs are put back, cancelled and told that their time is up; a node is slow, one
+has another CPU class. The pictures have the bits of single renders. Exit code 77: there is no Slurm here."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+from farm_kit import (FARM, RENDER, check_samples, children_of, damage, picture, plan, records, run, run_checks, sequence,
+                      single, wait)
+from slurm_cluster import Cluster, is_installed
+
+NODES = {"n1": "fast", "n2": "fast", "n3": "old"}
+SLOW, OLD = "n2", "n3"
+
+
+def renderer(folder):
+    """A renderer that is slow to start on one node, and on another says that it has a class of its own."""
+    path = folder / "renderer"
+    path.write_text(f"""#!/bin/sh
+case "$1" in
+verify|merge|--version) ;;
+--list) [ "$SLURMD_NODENAME" != {OLD} ] || {{ echo "native          this machine: other-01234567"; exit; }} ;;
+*) [ "$SLURMD_NODENAME" != {SLOW} ] || sleep 1.5
+   [ "$SLURMD_NODENAME" != {OLD} ] || set -- "$@" --cpu x86-64-v2 ;;
+esac
+exec "{RENDER}" "$@"
+""")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def environment_of(cluster, folder):
+    return {**cluster.environment, "SORT_RENDER": renderer(folder)}
+
+
+def jobs(cluster, *states):
+    """(job, node) of array tasks in these states."""
+    lines = cluster.run("squeue", "-h", "-r", "-t", ",".join(states), "-o", "%A %N %j %i").splitlines()
+    return [tuple(line.split()) for line in lines]
+
+
+def processes_of(farm, node=None):
+    """[pid] of tasks (sort-farm run) under way."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and f"run\0--slurm\0{farm}\0".encode() in open(f"/proc/{name}/cmdline", "rb").read():
+                if node is None or f"SLURMD_NODENAME={node}\0".encode() in open(f"/proc/{name}/environ", "rb").read():
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def is_rendering(pid):
+    try:
+        return b"\0--partial\0" in open(f"/proc/{pid}/cmdline", "rb").read()
+    except OSError:
+        return False
+
+
+def rendering(farm):
+    """[(task, renderer)] of processes whose part has a checkpoint."""
+    found = []
+    for task in processes_of(farm):
+        try:
+            name = open(f"/proc/{task}/cmdline").read().split("\0")[-2]
+        except (OSError, IndexError):
+            continue
+        shot, kind, *number = name.split("/")
+        if kind == "part" and (farm / f"checkpoints/{shot}/part-{number[0]}.checkpoint").exists():
+            found += [(task, child) for child in children_of(task) if is_rendering(child)]
+    return found
+
+
+def until_recorded(farm, act, outcome):
+    """Does something to a task that renders, again with another if that one was faster, until a record tells of it."""
+    def count():
+        return sum(1 for record in records(farm) if record["outcome"] == outcome)
+
+    before, end = count(), time.monotonic() + 60
+    while count() == before:
+        assert time.monotonic() < end, f"no task is recorded as {outcome}"
+        found = rendering(farm)
+        if found:
+            try:
+                act(*found[0])
+            except ProcessLookupError:
+                pass
+            time.sleep(1)
+        time.sleep(0.02)
+
+
+def job_of(task):
+    """The job that a process belongs to."""
+    variables = dict(word.split("=", 1) for word in open(f"/proc/{task}/environ").read().split("\0") if "=" in word)
+    return variables["SLURM_JOB_ID"]
+
+
+def tend(cluster):
+    """What an administrator does after a crash: nodes that Slurm has drained come back, jobs that it holds go on."""
+    for node in set(cluster.run("sinfo", "-h", "-N", "-t", "drained,down", "-o", "%N").split()):
+        cluster.run("scontrol", "update", f"nodename={node}", "state=resume")
+    for line in cluster.run("squeue", "-h", "-r", "-t", "PENDING", "-o", "%A|%r").splitlines():
+        job, reason = line.split("|", 1)
+        if "held" in reason.lower():
+            cluster.run("scontrol", "release", job)
+
+
+def wait_for_queue(cluster, seconds=120):
+    def is_empty():
+        tend(cluster)
+        return cluster.run("sinfo", "-h").strip() and not cluster.run("squeue", "-h").strip()
+
+    try:
+        cluster.wait(is_empty, "jobs stay in the queue", seconds)
+    except AssertionError as why:
+        raise AssertionError(f"{cluster.run('squeue', '-r')}{cluster.run('sinfo', '-N', '-l')}{why}") from None
+
+
+def finish(cluster, farm, env, *options):
+    """Submits what is missing until nothing is; a farm that loses a task needs one more, not many."""
+    for again in range(4):
+        wait_for_queue(cluster)
+        done = subprocess.run([FARM, "status", str(farm)], capture_output=True, text=True)
+        if done.returncode == 0:
+            return again
+        run(FARM, "resume", farm, "--slurm", *options, env=env)
+    raise AssertionError(f"the farm does not end: {done.stdout}\n{cluster.logs()}")
+
+
+def whatever_is_killed(folder):
+    sequence(folder)
+    farm = plan(folder, 5000, "--parts", 8, "--fan-in", 3, "--checkpoint-interval", 0.2, "--retries", 5)
+    with Cluster(NODES) as cluster:
+        env = environment_of(cluster, folder)
+        options = ["--constraint", "fast"]
+        shown = run(FARM, "submit", farm, "--slurm", "--dry-run", *options, env=env).stdout
+        assert "--requeue --signal=B:TERM@60" in shown and "--constraint=fast" in shown and "--array=0-7" in shown, shown
+        run(FARM, "submit", farm, "--slurm", *options, env=env)
+        refused = run(FARM, "submit", farm, "--slurm", *options, env=env, code=2).stderr
+        assert "still in the queue" in refused, refused
+
+        until_recorded(farm, lambda task, child: os.kill(child, signal.SIGKILL), "failed")
+        until_recorded(farm, lambda task, child: cluster.run("scancel", "--signal=TERM", "--batch", job_of(task)), "go_on")
+        wait(lambda: rendering(farm), "no task renders")
+        os.kill(rendering(farm)[0][0], signal.SIGKILL)  # the task: its job has failed, and the merges are removed
+
+        cluster.kill("slurmctld")
+        time.sleep(1)
+        cluster.start_controller()
+        cluster.wait(lambda: jobs(cluster, "RUNNING"), "no job runs after the controller has come back")
+        cluster.run("scontrol", "requeue", jobs(cluster, "RUNNING")[0][0])
+
+        cluster.kill("slurmd n1")
+        cluster.wait(lambda: "n1" in cluster.run("sinfo", "-h", "-t", "down", "-o", "%N"), "nobody misses a node", 60)
+        cluster.start_node("n1")
+        cluster.wait(lambda: jobs(cluster, "RUNNING") or not cluster.run("squeue", "-h"), "no job runs after the node has come back")
+        for job in jobs(cluster, "RUNNING")[:1]:
+            cluster.run("scancel", job[0])
+        wait_for_queue(cluster)
+        first = next(iter(farm.glob("parts/0002/*.part")), None)
+        if first:
+            damage(first)
+        times = finish(cluster, farm, env, *options)
+        print(f"submitted {times} times more")
+        hosts = {record["host"] for record in records(farm)}
+        assert OLD not in hosts and SLOW in hosts, hosts
+        outcomes = [record["outcome"] for record in records(farm)]
+        assert "go_on" in outcomes and "failed" in outcomes, outcomes
+    for frame in (1, 2):
+        assert picture(folder, frame) == single(folder, frame, 5000), f"frame {frame} differs from a single render"
+    check_samples(farm, 5000)
+
+
+def nodes_of_another_class(folder):
+    """Without a constraint, tasks that meet the wrong node say so and go elsewhere; adaptive rounds depend on each other."""
+    sequence(folder)
+    farm = plan(folder, 48, "--adaptive", 0.06, "--parts", 2, "--retries", 30)
+    with Cluster(NODES) as cluster:
+        env = environment_of(cluster, folder)
+        run(FARM, "submit", farm, "--slurm", env=env)
+        finish(cluster, farm, env)
+    failed = [record for record in records(farm) if record["outcome"] == "failed"]
+    assert all(record["host"] == OLD and "this machine is of 'other-01234567'" in record["message"] for record in failed), failed
+    for frame in (1, 2):
+        assert picture(folder, frame) == single(folder, frame, 48, "--adaptive", "0.06"), f"frame {frame} differs from a single render"
+
+
+if not is_installed():
+    print("there is no Slurm here")
+    sys.exit(77)
+run_checks(*(check for check in (whatever_is_killed, nodes_of_another_class) if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))

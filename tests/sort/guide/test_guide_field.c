@@ -1,0 +1,245 @@
+/* The field of light that paths teach: densities are those of its samples, it learns where light comes from, its bits do not
+ * depend on the order of records, and its memory has a limit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "sort/guide/guide_field.h"
+#include "sort/guide/sphere_square.h"
+#include "sort/sampling/warp.h"
+
+static float number(uint64_t *state)
+{
+    *state = hash_mix64(*state + 0x9e3779b97f4a7c15u);
+    return (float)(*state >> 40) * 0x1p-24f;
+}
+
+static GuideField *make_field(float scale, uint64_t memory_bytes)
+{
+    GuideField *field;
+    Error err = {0};
+    GuideFieldDesc desc = {.size_bytes = sizeof desc,
+                           .low = f3_splat(-scale),
+                           .size = f3_splat(2.0f * scale),
+                           .radiance = 0.37f,
+                           .memory_bytes = memory_bytes};
+    assert_int_equal(guide_field_create(&desc, &field, &err), STATUS_OK);
+    return field;
+}
+
+static GuideField *next_field(GuideField *field)
+{
+    GuideField *next;
+    Error err = {0};
+    assert_int_equal(guide_field_next(field, &next, &err), STATUS_OK);
+    guide_field_destroy(field);
+    return next;
+}
+
+/* Light comes from a cone around +x where x < 0, and around -z elsewhere, on top of a little from everywhere. */
+static float light_at(float3 p, float3 wi)
+{
+    float3 to = p.x < 0.0f ? f3(1, 0, 0) : f3(0, 0, -1);
+    return 0.02f + (f3_dot(wi, to) > 0.98f ? 5.0f : 0.0f);
+}
+
+static GuideRecord draw_record(float scale, uint64_t *state)
+{
+    float3 p = f3(scale * (2 * number(state) - 1), scale * (2 * number(state) - 1),
+                  scale * (2 * number(state) - 1));
+    float u = number(state), v = number(state);
+    float3 wi = warp_sphere(f2(u, v));
+    return (GuideRecord){.position = p,
+                         .normal = f3(0, 1, 0),
+                         .direction = wi,
+                         .radiance = light_at(p, wi),
+                         .estimate = light_at(p, wi) / SORT_INV_4PI,
+                         .pdf = SORT_INV_4PI,
+                         .bsdf_pdf = SORT_INV_4PI,
+                         .random = hash_mix64(*state)};
+}
+
+static GuideField *teach(float scale, uint32_t passes, bool backwards, uint64_t memory_bytes)
+{
+    enum { RECORDS = 60000 };
+    static GuideRecord records[RECORDS];
+    GuideField *field = make_field(scale, memory_bytes);
+    uint64_t state = 5;
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        for (uint32_t i = 0; i < RECORDS; ++i)
+            records[i] = draw_record(scale, &state);
+        for (uint32_t i = 0; i < RECORDS; ++i)
+            guide_field_record(field, &records[backwards ? RECORDS - 1 - i : i]);
+        field = next_field(field);
+    }
+    return field;
+}
+
+static void test_square_and_sphere_are_inverse(void **unused)
+{
+    (void)unused;
+    uint64_t state = 1;
+    double area = 0.0;
+    enum { POINTS = 200000 };
+    for (uint32_t i = 0; i < POINTS; ++i) {
+        float2 p = f2(number(&state), number(&state));
+        float3 d = direction_of_square(p);
+        float2 q = square_of_direction(d);
+        assert_true(fabsf(f3_length(d) - 1.0f) < 1e-6f);
+        assert_true(fabsf(p.x - q.x) < 1e-6f && fabsf(p.y - q.y) < 1e-6f);
+        area += 1.0 / (double)square_density(d);
+    }
+    /* The mean of solid angle over area is the sphere's. */
+    assert_true(fabs(area / POINTS - 12.566370614) < 0.05);
+}
+
+/* Counts samples by 8 x 8 x 8 cells of directions, against the density summed over directions of the same cells. */
+static void check_density(const GuideField *field, float3 p)
+{
+    enum { SIDE = 8, CELLS = SIDE * SIDE * SIDE, SAMPLES = 400000 };
+    static double drawn[CELLS], expected[CELLS];
+    uint32_t region = guide_field_region(field, p, f3(0, 1, 0));
+    uint64_t state = 77;
+    double whole = 0.0;
+    memset(drawn, 0, sizeof drawn);
+    memset(expected, 0, sizeof expected);
+    for (uint32_t i = 0; i < SAMPLES; ++i) {
+        float u = number(&state), v = number(&state);
+        float3 a = guide_field_sample(field, region, f2(u, v)), b = warp_sphere(f2(u, v));
+        const float3 both[2] = {a, b};
+        for (uint32_t k = 0; k < 2; ++k) {
+            uint32_t x = (uint32_t)((both[k].x * 0.499999f + 0.5f) * SIDE),
+                     y = (uint32_t)((both[k].y * 0.499999f + 0.5f) * SIDE),
+                     z = (uint32_t)((both[k].z * 0.499999f + 0.5f) * SIDE);
+            uint32_t cell = x + SIDE * (y + SIDE * z);
+            if (k == 0)
+                drawn[cell] += 1.0;
+            else
+                expected[cell] +=
+                    (double)guide_field_density(field, region, b) / (double)SORT_INV_4PI;
+        }
+        assert_true(guide_field_density(field, region, a) > 0.0f);
+    }
+    for (uint32_t c = 0; c < CELLS; ++c) {
+        whole += expected[c];
+        /* Both are estimates; the second has the variance of its densities, of which there are at most some tens. */
+        double error = sqrt(drawn[c] + 60.0 * expected[c] + 60.0);
+        if (fabs(drawn[c] - expected[c]) > 5.0 * error)
+            fail_msg("cell %u: %g samples, %g expected", c, drawn[c], expected[c]);
+    }
+    assert_true(fabs(whole / SAMPLES - 1.0) < 0.02);
+}
+
+static void test_samples_have_their_density(void **unused)
+{
+    (void)unused;
+    GuideField *field = teach(1.0f, 3, false, 8 << 20);
+    check_density(field, f3(-0.5f, 0.2f, 0.3f));
+    check_density(field, f3(0.5f, -0.9f, 0.3f));
+    guide_field_destroy(field);
+}
+
+static void check_learned(float scale)
+{
+    GuideField *field = teach(scale, 6, false, 8 << 20);
+    uint64_t state = 3;
+    uint32_t hits[2] = {0, 0};
+    enum { SAMPLES = 10000 };
+    assert_true(guide_field_stats(field).regions > 2);
+    for (uint32_t side = 0; side < 2; ++side) {
+        float3 p = f3_scale(f3(side ? 0.6f : -0.6f, 0.1f, -0.4f), scale);
+        uint32_t region = guide_field_region(field, p, f3(0, 1, 0));
+        assert_true(guide_field_chance(field, region, true) > 0.0f);
+        for (uint32_t i = 0; i < SAMPLES; ++i) {
+            float2 u = f2(number(&state), number(&state));
+            hits[side] += light_at(p, guide_field_sample(field, region, u)) > 1.0f;
+        }
+    }
+    /* The cone has 1 % of all directions and 5.02 / (5.02 + 0.02 * 99) = 72 % of the light; blurring costs some. */
+    assert_true(hits[0] > 0.3 * SAMPLES && hits[0] < 0.8 * SAMPLES);
+    assert_true(hits[1] > 0.3 * SAMPLES && hits[1] < 0.8 * SAMPLES);
+    guide_field_destroy(field);
+}
+
+static void test_it_learns_where_light_comes_from(void **unused)
+{
+    (void)unused;
+    check_learned(1.0f);
+    check_learned(1000.0f);
+}
+
+static void test_order_does_not_matter(void **unused)
+{
+    (void)unused;
+    GuideField *a = teach(1.0f, 3, false, 8 << 20), *b = teach(1.0f, 3, true, 8 << 20);
+    uint64_t state = 9;
+    for (uint32_t i = 0; i < 20000; ++i) {
+        GuideRecord r = draw_record(1.0f, &state);
+        uint32_t region = guide_field_region(a, r.position, r.normal);
+        assert_int_equal(region, guide_field_region(b, r.position, r.normal));
+        float da = guide_field_density(a, region, r.direction),
+              db = guide_field_density(b, region, r.direction);
+        assert_memory_equal(&da, &db, sizeof da);
+    }
+    guide_field_destroy(a);
+    guide_field_destroy(b);
+}
+
+static void test_memory_has_a_limit(void **unused)
+{
+    (void)unused;
+    const uint64_t limit = 1 << 20;
+    GuideField *field = make_field(1.0f, limit);
+    uint64_t state = 4;
+    for (uint32_t pass = 0; pass < 4; ++pass) {
+        for (uint32_t i = 0; i < 400000; ++i) {
+            GuideRecord r = draw_record(1.0f, &state);
+            r.radiance = 1.0f; /* even light leaves room for many regions */
+            guide_field_record(field, &r);
+        }
+        field = next_field(field);
+        assert_true(guide_field_stats(field).bytes <= limit);
+    }
+    assert_true(guide_field_stats(field).is_full);
+    check_density(field, f3(0.9f, 0.9f, 0.9f));
+    guide_field_destroy(field);
+}
+
+static void test_bad_records_are_left_out(void **unused)
+{
+    (void)unused;
+    GuideField *field = make_field(1.0f, 1 << 20);
+    const GuideRecord good = {
+        .direction = {0, 0, 1}, .radiance = 1, .estimate = 1, .pdf = 1, .bsdf_pdf = 1};
+    GuideRecord bad[5] = {good, good, good, good, good};
+    bad[0].pdf = 0.0f;
+    bad[1].radiance = NAN;
+    bad[2].radiance = INFINITY;
+    bad[3].estimate = INFINITY;
+    bad[4].bsdf_pdf = 0.0f;
+    for (uint32_t i = 0; i < 5; ++i)
+        guide_field_record(field, &bad[i]);
+    field = next_field(field);
+    assert_int_equal(guide_field_stats(field).records, 0);
+    guide_field_record(field, &good);
+    field = next_field(field);
+    assert_int_equal(guide_field_stats(field).records, 1);
+    guide_field_destroy(field);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_square_and_sphere_are_inverse),
+        cmocka_unit_test(test_samples_have_their_density),
+        cmocka_unit_test(test_it_learns_where_light_comes_from),
+        cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_memory_has_a_limit),
+        cmocka_unit_test(test_bad_records_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,846 @@
+/* Derivatives that a host asks for (ssl_unit_differentiate) and exact sums of them: against closed forms, against
+ * differences of the shader itself, forward against backward, at every width, and for every division into threads. */
+#include "base/accum.h"
+#include "base/check.h"
+#include "base/thread.h"
+#include "ssl/context.h"
+#include "ssl/ssl_sum.h"
+#include "tests/ssl/oracle/ir_eval.h"
+#include "tools/ssl_kit/grid_host.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+// clang-format off
+#include <stdarg.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+
+static const SslGlobalRow globals[] = {
+    {.name = "uv", .type = SSL_FLOAT2, .has_derivs = true, .space = "", .doc = ""},
+    {.name = "id", .type = SSL_INT, .space = "", .doc = ""},
+};
+static const SslClosureArg color_args[] = {{"color", SSL_COLOR}};
+static const SslClosureRow closures[] = {{.name = "Lambert", .args = color_args, .arg_count = 1}};
+enum { UV, ID, POINTS = 75 };
+
+static int setup(void **state)
+{
+    const SslContextDesc tables = {.size_bytes = sizeof tables,
+                                   .globals = globals,
+                                   .closures = closures,
+                                   .global_count = SORT_COUNT_OF(globals),
+                                   .closure_count = SORT_COUNT_OF(closures)};
+    Error err = {0};
+    SslContext *ctx;
+    if (ssl_context_create(&tables, &ctx, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    *state = ctx;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    ssl_context_destroy(*state);
+    return 0;
+}
+
+/* Doubles, whereas assert_float_equal compares floats. */
+#define NEAR(x, y, tolerance)                                                                      \
+    do {                                                                                           \
+        double near_x = (x), near_y = (y);                                                         \
+        if (!(fabs(near_x - near_y) <= (tolerance)))                                               \
+            fail_msg("line %d: %.9g and not %.9g", __LINE__, near_x, near_y);                      \
+    } while (0)
+
+/* --- helpers ------------------------------------------------------------------------------------ */
+
+static void fail_with(const DiagList *diags, const Error *err)
+{
+    StrBuf text = {0};
+    diag_print(diags, &text);
+    print_error("%s%s\n", strbuf_text(&text), err->text);
+    strbuf_free(&text);
+    fail();
+}
+
+static SslUnit *compile(SslContext *ctx, const char *text)
+{
+    DiagList *diags = diag_list_create();
+    SslUnit *unit;
+    const SslSource src = {.name = "test.ssl", .text = str_from(text)};
+    if (ssl_unit_compile(ctx, &src, diags, &unit) != STATUS_OK)
+        fail_with(diags, &(Error){0});
+    diag_list_destroy(diags);
+    return unit;
+}
+
+static uint32_t split(char *words, const char *out[], uint32_t room)
+{
+    uint32_t count = 0;
+    for (char *word = words; *word && count < room;) {
+        size_t length = strcspn(word, " ");
+        out[count++] = word;
+        word += length;
+        if (*word)
+            *word++ = '\0';
+    }
+    return count;
+}
+
+/* Takes a derivative of the outputs by the inputs that `names` and `outputs` list, with spaces between. A name that begins with
+ * '@' is a global, one with '#' an attribute, one with '%' a texture. */
+static Status differentiate(const SslUnit *unit, bool is_backward, uint32_t directions,
+                            const char *names, const char *outputs, SslUnit **out, DiagList *diags,
+                            Error *err)
+{
+    static const char marks[] = "@#%";
+    static const SslInputKind kinds[] = {SSL_INPUT_GLOBAL, SSL_INPUT_ATTRIBUTE, SSL_INPUT_TEXTURE};
+    char in_words[256], out_words[256];
+    const char *in[16], *of[16];
+    SslDerivativeInput inputs[16];
+    (void)snprintf(in_words, sizeof in_words, "%s", names);
+    (void)snprintf(out_words, sizeof out_words, "%s", outputs);
+    SslDerivativeDesc how = {.size_bytes = sizeof how,
+                             .is_backward = is_backward,
+                             .inputs = inputs,
+                             .outputs = of,
+                             .input_count = split(in_words, in, 16),
+                             .output_count = split(out_words, of, 16),
+                             .direction_count = directions};
+    for (uint32_t i = 0; i < how.input_count; ++i) {
+        const char *mark = strchr(marks, in[i][0]);
+        inputs[i].kind = mark ? kinds[mark - marks] : SSL_INPUT_PARAM;
+        inputs[i].name = mark ? in[i] + 1 : in[i];
+    }
+    return ssl_unit_differentiate(unit, &how, diags, out, err);
+}
+
+static SslUnit *derive(const SslUnit *unit, bool is_backward, uint32_t directions,
+                       const char *names, const char *outputs)
+{
+    Error err = {0};
+    DiagList *diags = diag_list_create();
+    SslUnit *made;
+    if (differentiate(unit, is_backward, directions, names, outputs, &made, diags, &err) !=
+        STATUS_OK)
+        fail_with(diags, &err);
+    diag_list_destroy(diags);
+    return made;
+}
+
+static GridHost *run_new(SslContext *ctx, const SslUnit *unit, uint32_t lanes, uint32_t points,
+                         SslProgram **out_program)
+{
+    Error err = {0};
+    GridHost *grid;
+    const SslBuildDesc how = {.size_bytes = sizeof how, .lanes = lanes};
+    if (ssl_program_build(ctx, unit, &how, NULL, out_program, &err) != STATUS_OK ||
+        grid_host_create(*out_program, globals, SORT_COUNT_OF(globals), points, &grid, &err) !=
+            STATUS_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t i = 0; i < points; ++i) {
+        int32_t id = (int32_t)i;
+        *grid_host_global(grid, UV, 0, 0, i) = fmodf(0.37f * (float)i, 1.0f);
+        *grid_host_global(grid, UV, 0, 1, i) = fmodf(0.111f * (float)i + 0.05f, 1.0f);
+        memcpy(grid_host_global(grid, ID, 0, 0, i), &id, sizeof id);
+    }
+    return grid;
+}
+
+static void release(GridHost *grid, SslProgram *program, SslUnit *unit)
+{
+    grid_host_destroy(grid);
+    ssl_program_release(program);
+    ssl_unit_release(unit);
+}
+
+static uint32_t find_param(const SslUnitInfo *info, const char *name)
+{
+    for (uint32_t i = 0; i < info->param_count; ++i)
+        if (strcmp(info->params[i].name, name) == 0)
+            return i;
+    fail_msg("no parameter %s", name);
+    return 0;
+}
+
+static uint32_t find_attribute(const SslUnitInfo *info, const char *name)
+{
+    for (uint32_t i = 0; i < info->attribute_count; ++i)
+        if (strcmp(info->attributes[i].name, name) == 0)
+            return i;
+    fail_msg("no attribute %s", name);
+    return 0;
+}
+
+static uint32_t find_output(const SslUnitInfo *info, const char *name)
+{
+    for (uint32_t i = 0; i < info->output_count; ++i)
+        if (strcmp(info->outputs[i].name, name) == 0)
+            return i;
+    fail_msg("no output %s", name);
+    return 0;
+}
+
+static void set(GridHost *grid, const SslProgram *program, const char *name, const double *numbers)
+{
+    const SslUnitInfo *info = ssl_program_info(program)->unit;
+    uint32_t at = find_param(info, name);
+    uint32_t count = ssl_value_scalars(info->params[at].type, info->params[at].shape);
+    SslValue value = {.type = info->params[at].type};
+    if (info->params[at].shape) {
+        value.list = numbers;
+        value.count = count;
+    }
+    for (uint32_t i = 0; i < count && !info->params[at].shape; ++i)
+        value.f[i] = (float)numbers[i];
+    Error err = {0};
+    if (ssl_params_set(program, grid_host_params(grid), at, &value, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+}
+
+static float output(const GridHost *grid, const SslProgram *program, const char *name,
+                    uint32_t number, uint32_t point)
+{
+    const SslProgramInfo *info = ssl_program_info(program);
+    return grid_host_float(grid, info->outputs[find_output(info->unit, name)], number, point);
+}
+
+static void seed(GridHost *grid, const SslProgram *program, const char *name, uint32_t component,
+                 uint32_t point, float x)
+{
+    const SslUnitInfo *info = ssl_program_info(program)->unit;
+    float *at = grid_host_attribute(grid, find_attribute(info, name), 0, component, point);
+    if (at)
+        *at = x;
+}
+
+/* --- closed forms ------------------------------------------------------------------------------- */
+
+static const char polynomial[] =
+    "shader s(float a = 2, float b = 1, int n = 3, out float y, out color c) {"
+    "  const float2 p = global_value<uv>;"
+    "  y = a * a * p.x + b * sin(a * p.y);"
+    "  c = color(a * b, b, p.x * b * b); }";
+
+static void test_closed_form(void **state)
+{
+    SslUnit *unit = compile(*state, polynomial);
+    SslUnit *back = derive(unit, true, 0, "a b @uv", "y c");
+    SslUnit *forth = derive(unit, false, 2, "a b", "y");
+    SslProgram *program, *forward;
+    GridHost *grid = run_new(*state, back, 0, POINTS, &program);
+    GridHost *other = run_new(*state, forth, 0, POINTS, &forward);
+    for (uint32_t i = 0; i < POINTS; ++i) {
+        seed(grid, program, "adjoint(y)", 0, i, 0.5f);
+        seed(grid, program, "adjoint(c)", 2, i, (float)i);
+    }
+    const double one = 1;
+    set(other, forward, "tangent(a)", &one);
+    set(other, forward, "tangent2(b)", &one);
+    grid_host_run(grid);
+    grid_host_run(other);
+    for (uint32_t i = 0; i < POINTS; ++i) {
+        double a = 2, b = 1, u = (double)*grid_host_global(grid, UV, 0, 0, i),
+               v = (double)*grid_host_global(grid, UV, 0, 1, i);
+        double by_a = 2 * a * u + b * v * cos(a * v), by_b = sin(a * v);
+        NEAR((double)output(grid, program, "gradient(a)", 0, i), 0.5 * by_a, 1e-5);
+        NEAR((double)output(grid, program, "gradient(b)", 0, i), 0.5 * by_b + (double)i * 2 * b * u,
+             2e-5);
+        NEAR((double)output(grid, program, "gradient(global_value<uv>)", 0, i),
+             0.5 * a * a + (double)i * b * b, 1e-4);
+        NEAR((double)output(grid, program, "gradient(global_value<uv>)", 1, i),
+             0.5 * b * a * cos(a * v), 1e-5);
+        NEAR((double)output(other, forward, "y", 0, i), a * a * u + b * sin(a * v), 1e-5);
+        NEAR((double)output(other, forward, "tangent(y)", 0, i), by_a, 1e-5);
+        NEAR((double)output(other, forward, "tangent2(y)", 0, i), by_b, 1e-5);
+    }
+    release(grid, program, back);
+    release(other, forward, forth);
+    ssl_unit_release(unit);
+}
+
+/* What the source says of derivatives holds: detach, functions with derivatives of their own. */
+static void test_says_the_source(void **state)
+{
+    SslUnit *unit = compile(
+        *state, "void third_back(inout diff_pair<float> x, float adjoint) { x.d = 7 * adjoint; }"
+                "[BackwardDerivative(third_back)] float third(float x) { return x; }"
+                "float plain(float x) { return x * x; }"
+                "shader s(float a = 3, out float y) {"
+                "  y = third(a) + detach(100 * a) + plain(a); }");
+    SslUnit *back = derive(unit, true, 0, "a", "y");
+    SslProgram *program;
+    GridHost *grid = run_new(*state, back, 0, 1, &program);
+    seed(grid, program, "adjoint(y)", 0, 0, 1);
+    grid_host_run(grid);
+    NEAR((double)output(grid, program, "gradient(a)", 0, 0), 7 + 6, 0);
+    release(grid, program, back);
+    ssl_unit_release(unit);
+}
+
+static void test_zero_is_told(void **state)
+{
+    SslUnit *unit = compile(*state, "shader s(float edge = 0.5, float level = 1, float unread = 0,"
+                                    "         out float y, out float z) {"
+                                    "  y = global_value<uv>.x > edge ? level : 0.25 * level;"
+                                    "  z = floor(edge * 8); }");
+    SslUnit *back = derive(unit, true, 0, "edge level unread", "y z");
+    const SslUnitInfo *info = ssl_unit_info(back);
+    assert_true(info->outputs[0].is_zero);
+    assert_false(info->outputs[1].is_zero);
+    assert_true(info->outputs[2].is_zero);
+    ssl_unit_release(back);
+    ssl_unit_release(unit);
+}
+
+/* --- forward, backward and differences ----------------------------------------------------------- */
+
+typedef struct Case {
+    const char *text, *inputs, *outputs;
+    double tolerance; /* of differences, relative to the size of the derivative */
+} Case;
+
+static const Case cases[] = {
+    {"shader s(float k = 0.7, color tint = color(0.2, 0.5, 0.9), out color c) {"
+     "  const float2 p = global_value<uv>;"
+     "  if (p.x > 0.5) c = tint * sin(6 * k * p.y); else c = tint * tint / (1 + k * p.x);"
+     "  if (global_value<id> % 3 == 0) c = c * k; }",
+     "k tint", "c", 2e-3},
+    {"float wave(float x, int n) { float s = 0; for (int i = 0; i < n; ++i) s = sin(s + x * "
+     "float(i + 1));"
+     "  return s; }"
+     "shader s(float k = 1.3, float[4] w = {1, 2, 0.5, 0.25}, matrix m = matrix(1), out float y, "
+     "out point "
+     "q) {"
+     "  y = 0; for (int i = 0; i < 4; ++i) y += w[i] * wave(k * global_value<uv>.x, i + "
+     "global_value<id> % 4);"
+     "  q = transform(m, point(k, y, 1)); }",
+     "k w m", "y q", 4e-3},
+    {"struct Wall { float width; int rows; float2 gap; };"
+     "float raised(float x, int n) { return n <= 0 ? 1.0 : x * raised(x, n - 1); }"
+     "shader s(Wall wall = {0.4, 3, float2(0.05, 0.1)}, out float y) {"
+     "  const float2 p = global_value<uv>;"
+     "  y = smoothstep(wall.gap.x, wall.width, p.x) * raised(wall.gap.y + p.y, wall.rows); }",
+     "wall", "y", 4e-3},
+    {"shader s(float roughness = 0.3, float scale = 4, out closure c, out float h) {"
+     "  h = noise(roughness * scale * vector(global_value<uv>.x, global_value<uv>.y, 0.3));"
+     "  c = make_closure<Lambert>(color(h)); }",
+     "roughness scale @uv", "h", 2e-2},
+};
+
+static uint32_t numbers_of(const SslOutputInfo *info)
+{
+    return ssl_value_scalars(info->type, info->shape);
+}
+
+/* A direction, the same for an input of any kind and whatever it is called in. */
+static double direction(uint32_t input, uint32_t number)
+{
+    return sin(3.1 * input + 1.7 * number + 0.4);
+}
+
+static float weight(uint32_t output_index, uint32_t number, uint32_t point)
+{
+    return cosf((float)(7 * output_index + 3 * number + point));
+}
+
+/* Gives tangents or moves the inputs along the direction by `step`. */
+static void aim(GridHost *grid, SslProgram *program, const SslUnitInfo *gradients, double step,
+                bool is_tangent)
+{
+    const SslUnitInfo *info = ssl_program_info(program)->unit;
+    for (uint32_t i = 0; i < gradients->output_count; ++i) {
+        char name[64], tangent[80];
+        (void)snprintf(name, sizeof name, "%s", gradients->outputs[i].name + strlen("gradient("));
+        name[strlen(name) - 1] = '\0';
+        (void)snprintf(tangent, sizeof tangent, "tangent(%s)", name);
+        double numbers[32];
+        bool is_global = strchr(name, '<') != NULL;
+        const SslParamInfo *param = is_global ? NULL : &info->params[find_param(info, name)];
+        for (uint32_t k = 0; k < numbers_of(&gradients->outputs[i]); ++k) {
+            bool is_float = is_global || ssl_value_kind(param->type, param->shape, k) == SSL_FLOAT;
+            double start = is_tangent || is_global ? 0
+                           : param->shape          ? param->default_value.list[k]
+                                                   : (double)param->default_value.f[k];
+            numbers[k] = start + (is_float ? step * direction(i, k) : 0);
+        }
+        if (!is_global) {
+            set(grid, program, is_tangent ? tangent : name, numbers);
+            continue;
+        }
+        for (uint32_t p = 0; p < POINTS; ++p)
+            for (uint32_t k = 0; k < 2; ++k)
+                if (is_tangent)
+                    seed(grid, program, tangent, k, p, (float)numbers[k]);
+                else
+                    *grid_host_global(grid, UV, 0, k, p) += (float)numbers[k];
+    }
+}
+
+/* The sum of all outputs of the case, weighted. */
+static double weighted(GridHost *grid, const SslProgram *program, const SslUnitInfo *value_info,
+                       bool is_tangent)
+{
+    double sum = 0;
+    uint32_t at = 0;
+    for (uint32_t o = 0; o < value_info->output_count; ++o) {
+        if (value_info->outputs[o].type == SSL_CLOSURE)
+            continue;
+        char name[64];
+        (void)snprintf(name, sizeof name, is_tangent ? "tangent(%s)" : "%s",
+                       value_info->outputs[o].name);
+        for (uint32_t k = 0; k < numbers_of(&value_info->outputs[o]); ++k)
+            for (uint32_t p = 0; p < POINTS; ++p)
+                sum += (double)weight(at, k, p) * (double)output(grid, program, name, k, p);
+        ++at;
+    }
+    return sum;
+}
+
+static double moved(SslContext *ctx, const SslUnit *unit, const SslUnitInfo *gradients, double step)
+{
+    SslProgram *program;
+    GridHost *grid = run_new(ctx, unit, 0, POINTS, &program);
+    aim(grid, program, gradients, step, false);
+    grid_host_run(grid);
+    double sum = weighted(grid, program, ssl_unit_info(unit), false);
+    release(grid, program, NULL);
+    return sum;
+}
+
+static void check_case(SslContext *ctx, const Case *c)
+{
+    SslUnit *unit = compile(ctx, c->text);
+    SslUnit *back = derive(unit, true, 0, c->inputs, c->outputs);
+    SslUnit *forth = derive(unit, false, 1, c->inputs, c->outputs);
+    const SslUnitInfo *gradients = ssl_unit_info(back);
+    SslProgram *program, *forward;
+    GridHost *grid = run_new(ctx, back, 0, POINTS, &program);
+    GridHost *other = run_new(ctx, forth, 0, POINTS, &forward);
+    char words[64];
+    const char *of[8];
+    (void)snprintf(words, sizeof words, "%s", c->outputs);
+    uint32_t count = split(words, of, 8);
+    for (uint32_t o = 0; o < count; ++o) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "adjoint(%s)", of[o]);
+        const SslUnitInfo *info = ssl_unit_info(back);
+        uint32_t scalars = ssl_type_scalars(info->attributes[find_attribute(info, name)].type);
+        for (uint32_t k = 0; k < scalars; ++k)
+            for (uint32_t p = 0; p < POINTS; ++p)
+                seed(grid, program, name, k, p, weight(o, k, p));
+    }
+    aim(other, forward, gradients, 1, true);
+    grid_host_run(grid);
+    grid_host_run(other);
+    double backward = 0, size = 1;
+    for (uint32_t i = 0; i < gradients->output_count; ++i)
+        for (uint32_t k = 0; k < numbers_of(&gradients->outputs[i]); ++k)
+            for (uint32_t p = 0; p < POINTS; ++p) {
+                if (ssl_value_kind(gradients->outputs[i].type, gradients->outputs[i].shape, k) !=
+                    SSL_FLOAT)
+                    continue;
+                double x = direction(i, k) *
+                           (double)output(grid, program, gradients->outputs[i].name, k, p);
+                backward += x;
+                size += fabs(x);
+            }
+    double tangent = weighted(other, forward, ssl_unit_info(unit), true);
+    double h = 1.0 / 256;
+    double wide =
+        (moved(ctx, unit, gradients, 2 * h) - moved(ctx, unit, gradients, -2 * h)) / (4 * h);
+    double narrow = (moved(ctx, unit, gradients, h) - moved(ctx, unit, gradients, -h)) / (2 * h);
+    double difference = (4 * narrow - wide) / 3; /* Richardson: the error is of fourth order */
+    NEAR(tangent, backward, 2e-5 * size);
+    NEAR(difference, backward, c->tolerance * size);
+    release(grid, program, back);
+    release(other, forward, forth);
+    ssl_unit_release(unit);
+}
+
+static void test_agree(void **state)
+{
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i)
+        check_case(*state, &cases[i]);
+}
+
+/* --- the interpreter, in double ------------------------------------------------------------------- */
+
+/* Sets what the interpreter reads of a parameter, at its default, or moved along one of its numbers. */
+static void give_params(EvalPoint *point, const SslUnitInfo *info, const char *moved,
+                        uint32_t number, double step)
+{
+    for (uint32_t i = 0; i < info->param_count; ++i) {
+        const SslParamInfo *param = &info->params[i];
+        for (uint32_t k = 0; k < ssl_value_scalars(param->type, param->shape); ++k) {
+            const SslValue *value = &param->default_value;
+            EvalScalar *to = &point->params[i][k];
+            if (param->shape)
+                to->v = value->list[k];
+            else if (param->type == SSL_INT)
+                to->i = value->i;
+            else
+                to->v = (double)value->f[k];
+            if (param->shape && ssl_value_kind(param->type, param->shape, k) == SSL_INT)
+                to->i = (int32_t)value->list[k];
+            if (moved && strcmp(moved, param->name) == 0 && k == number)
+                to->v += step;
+        }
+    }
+}
+
+static void give_point(EvalPoint *point, uint32_t index)
+{
+    *point = (EvalPoint){.mode = EVAL_DUAL};
+    point->globals[UV][0][0] = fmod(0.37 * index, 1);
+    point->globals[UV][0][1] = fmod(0.111 * index + 0.05, 1);
+    point->globals[ID][0][0] = index;
+}
+
+/* The value of output number `of` of a case's unit, with a parameter or a global moved. */
+static double value_in_double(const SslUnit *unit, uint32_t index, const char *moved,
+                              uint32_t number, double step, uint32_t of, Arena *arena)
+{
+    EvalPoint point;
+    give_point(&point, index);
+    give_params(&point, ssl_unit_info(unit), moved, number, step);
+    if (strcmp(moved, "global_value<uv>") == 0)
+        point.globals[UV][0][number] += step;
+    EvalResult r = ir_eval(unit->module, &point, arena);
+    return eval_number(&point, &r, of);
+}
+
+static uint32_t check_in_double(const SslUnit *unit, const SslUnit *back, uint32_t first,
+                                uint32_t index, const char *adjoint, uint32_t component,
+                                Arena *arena)
+{
+    const SslUnitInfo *info = ssl_unit_info(back);
+    EvalPoint point;
+    uint32_t result = 0, checked = 0;
+    give_point(&point, index);
+    give_params(&point, info, NULL, 0, 0);
+    point.attributes[find_attribute(info, adjoint)][0][component] = 1;
+    EvalResult r = ir_eval(back->module, &point, arena);
+    for (uint32_t i = 0; i < info->output_count; ++i) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s", info->outputs[i].name + strlen("gradient("));
+        name[strlen(name) - 1] = '\0';
+        for (uint32_t k = 0; k < numbers_of(&info->outputs[i]); ++k, ++result) {
+            if (ssl_value_kind(info->outputs[i].type, info->outputs[i].shape, k) != SSL_FLOAT)
+                continue;
+            const double h = 1e-7; /* where a second derivative jumps, the error is as large */
+            double difference =
+                (value_in_double(unit, index, name, k, h, first + component, arena) -
+                 value_in_double(unit, index, name, k, -h, first + component, arena)) /
+                (2 * h);
+            double gradient = eval_number(&point, &r, result);
+            NEAR(gradient, difference, 1e-6 * (1 + fabs(gradient)));
+            ++checked;
+        }
+    }
+    return checked;
+}
+
+/* Every number of every gradient at many points, in the interpreter's double arithmetic, against central differences in it. */
+static void test_in_double(void **state)
+{
+    uint32_t checked = 0;
+    for (uint32_t c = 0; c < SORT_COUNT_OF(cases); ++c) {
+        Arena *arena = arena_create(0, 0);
+        SslUnit *unit = compile(*state, cases[c].text);
+        SslUnit *back = derive(unit, true, 0, cases[c].inputs, cases[c].outputs);
+        const SslUnitInfo *info = ssl_unit_info(unit);
+        for (uint32_t o = 0, first = 0; o < info->output_count; ++o) {
+            const SslOutputInfo *of = &info->outputs[o];
+            char adjoint[64];
+            (void)snprintf(adjoint, sizeof adjoint, "adjoint(%s)", of->name);
+            if (of->type == SSL_CLOSURE) {
+                ++first;
+                continue;
+            }
+            for (uint32_t k = 0; k < numbers_of(of); ++k)
+                for (uint32_t p = 1; p < 24; ++p) {
+                    checked += check_in_double(unit, back, first, p, adjoint, k, arena);
+                    arena_reset(arena);
+                }
+            first += numbers_of(of);
+        }
+        ssl_unit_release(back);
+        ssl_unit_release(unit);
+        arena_destroy(arena);
+    }
+    assert_true(checked > 1000);
+}
+
+/* --- sums ---------------------------------------------------------------------------------------- */
+
+static const char pattern[] =
+    "shader s(float width = 0.3, float blur = 0.05, color tint = color(0.8, 0.3, 0.1), out color "
+    "c) {"
+    "  const float2 p = global_value<uv>;"
+    "  float h = 0; for (int i = 1; i < 5; ++i) h += sin(float(i) * 9 * p.x * width) / float(i);"
+    "  c = p.y > 0.6 ? tint * smoothstep(width, width + blur, p.x) : tint * h; }";
+
+enum { MANY = 1000, PIECES_MAX = 16 };
+typedef struct Pieces {
+    SslContext *ctx;
+    const SslUnit *unit;
+    uint32_t lanes, count;
+    SslSum *sums[PIECES_MAX];
+    SslProgram *programs[PIECES_MAX];
+} Pieces;
+
+/* Sums piece `index` of the points: points index, index + count, ... */
+static void sum_piece(void *data, uint32_t index)
+{
+    Pieces *pieces = data;
+    Error err = {0};
+    uint32_t points = (MANY - index + pieces->count - 1) / pieces->count;
+    SslProgram *program;
+    GridHost *grid = run_new(pieces->ctx, pieces->unit, pieces->lanes, points, &program);
+    for (uint32_t i = 0; i < points; ++i) {
+        uint32_t point = i * pieces->count + index;
+        *grid_host_global(grid, UV, 0, 0, i) = fmodf(0.377f * (float)point, 1.0f);
+        *grid_host_global(grid, UV, 0, 1, i) = (float)point / MANY;
+        for (uint32_t k = 0; k < 3; ++k)
+            seed(grid, program, "adjoint(c)", k, i, sinf((float)(point + 100 * k)) * 1e-3f);
+    }
+    grid_host_run(grid);
+    CHECK(ssl_sum_create(program, &pieces->sums[index], &err) == STATUS_OK);
+    CHECK(ssl_sum_add(pieces->sums[index], grid_host_batch(grid), &err) == STATUS_OK);
+    grid_host_destroy(grid);
+    pieces->programs[index] = program;
+}
+
+static void sum_in_pieces(SslContext *ctx, const SslUnit *unit, uint32_t threads, uint32_t count,
+                          uint32_t lanes, double out[5])
+{
+    Pieces pieces = {.ctx = ctx, .unit = unit, .lanes = lanes, .count = count};
+    Error err = {0};
+    parallel_for(threads, count, sum_piece, &pieces);
+    for (uint32_t i = count - 1; i > 0; --i) /* from the last on, so the order differs */
+        assert_int_equal(ssl_sum_merge(pieces.sums[0], pieces.sums[i], &err), STATUS_OK);
+    assert_int_equal(ssl_sum_points(pieces.sums[0]), MANY);
+    for (uint32_t i = 0; i < 5; ++i)
+        out[i] = ssl_sum_value(pieces.sums[0], i < 2 ? i : 2, i < 2 ? 0 : i - 2);
+    for (uint32_t i = 0; i < count; ++i) {
+        ssl_sum_destroy(pieces.sums[i]);
+        ssl_program_release(pieces.programs[i]);
+    }
+}
+
+static void test_same_bits(void **state)
+{
+    static const uint32_t threads[] = {1, 2, 5}, widths[] = {1, 8, 16}, counts[] = {1, 7, 16};
+    SslUnit *unit = compile(*state, pattern);
+    SslUnit *back = derive(unit, true, 0, "width blur tint", "c");
+    double first[5], again[5];
+    sum_in_pieces(*state, back, 1, 1, 4, first);
+    for (uint32_t i = 0; i < 5; ++i)
+        assert_true(fabs(first[i]) > 1e-6 && fabs(first[i]) < 1e3);
+    for (uint32_t t = 0; t < 3; ++t)
+        for (uint32_t w = 0; w < 3; ++w) {
+            sum_in_pieces(*state, back, threads[t], counts[(t + w) % 3], widths[w], again);
+            assert_memory_equal(first, again, sizeof first);
+        }
+    ssl_unit_release(back);
+    ssl_unit_release(unit);
+}
+
+/* Lines of numbers of all sizes sum to the bits that single numbers sum to. */
+static void test_lines(void **state)
+{
+    SORT_UNUSED(state);
+    AccumWide lines = {0}, singles = {0};
+    AccumLines group = {.count = 0};
+    uint32_t bits = 1;
+    for (uint32_t i = 0; i < 20000; ++i) {
+        float v[ACCUM_LINE];
+        for (uint32_t k = 0; k < ACCUM_LINE; ++k) {
+            bits = bits * 1664525u + 1013904223u;
+            int exponent = (int)(bits >> 8 & 127) - 110; /* from 2^-110 to 2^17 */
+            v[k] = ldexpf((float)(bits >> 9) * 0x1p-23f, exponent) * (bits & 1 ? 1.0f : -1.0f);
+            accum_wide_add(&singles, accum_wide_from_float(v[k]));
+        }
+        accum_lines_add(&group, v);
+        if (group.count < ACCUM_LINES_MAX)
+            continue;
+        accum_lines_flush(&group, &lines);
+        assert_true(lines.hi == singles.hi && lines.lo == singles.lo);
+    }
+    assert_true(singles.hi != 0 && singles.lo != 0);
+}
+
+static void expect_refused(Status status, const Error *err, Status wanted, const char *text)
+{
+    if (status != wanted || !strstr(err->text, text))
+        fail_msg("status %d, '%s' and not '%s'", (int)status, err->text, text);
+}
+
+static void test_sums_refuse(void **state)
+{
+    SslUnit *unit = compile(*state, "shader s(float a = 2, int n = 1, out float y) {"
+                                    "  y = exp(a * global_value<uv>.x);"
+                                    "  for (int i = 0; i < n; ++i) y = sin(y * a);"
+                                    "  if (a < 0) y = 1; }");
+    SslUnit *back = derive(unit, true, 0, "a", "y");
+    SslProgram *program;
+    SslSum *sum;
+    Error err = {0};
+    GridHost *grid = run_new(*state, back, 0, POINTS, &program);
+    assert_int_equal(ssl_sum_create(program, &sum, &err), STATUS_OK);
+    for (uint32_t i = 0; i < POINTS; ++i)
+        seed(grid, program, "adjoint(y)", 0, i, 1);
+    grid_host_run(grid);
+    assert_int_equal(ssl_sum_add(sum, grid_host_batch(grid), &err), STATUS_OK);
+    double before = ssl_sum_value(sum, 0, 0);
+    assert_true(before != 0);
+
+    seed(grid, program, "adjoint(y)", 0, 20, NAN);
+    grid_host_run(grid);
+    expect_refused(ssl_sum_add(sum, grid_host_batch(grid), &err), &err, STATUS_INVALID,
+                   "adjoint(y) at point 20 is nan");
+    seed(grid, program, "adjoint(y)", 0, 20, 1);
+    seed(grid, program, "adjoint(y)", 0, 33, 1e30f);
+    grid_host_run(grid);
+    expect_refused(ssl_sum_add(sum, grid_host_batch(grid), &err), &err, STATUS_INVALID,
+                   "too large for an exact sum");
+    seed(grid, program, "adjoint(y)", 0, 33, 1);
+    const SslValue many = {.type = SSL_INT, .i = 1000};
+    assert_int_equal(ssl_params_set(program, grid_host_params(grid), 1, &many, &err), STATUS_OK);
+    grid_host_run(grid);
+    expect_refused(ssl_sum_add(sum, grid_host_batch(grid), &err), &err, STATUS_INVALID,
+                   "bwd_diff of a loop with more turns");
+    assert_true(ssl_sum_value(sum, 0, 0) == before);
+    assert_int_equal(ssl_sum_points(sum), POINTS);
+    ssl_sum_clear(sum);
+    assert_true(ssl_sum_value(sum, 0, 0) == 0);
+    ssl_sum_destroy(sum);
+    release(grid, program, back);
+    ssl_unit_release(unit);
+}
+
+/* A gradient that overflows is told, whereas bwd_diff in the language gives zero. */
+static void test_overflow_is_told(void **state)
+{
+    SslUnit *unit = compile(*state, "shader s(float a = 1e20, out float y) { y = a * a * 1e-10; }");
+    SslUnit *back = derive(unit, true, 0, "a", "y");
+    SslProgram *program;
+    SslSum *sum;
+    Error err = {0};
+    GridHost *grid = run_new(*state, back, 0, 1, &program);
+    seed(grid, program, "adjoint(y)", 0, 0, 3e38f);
+    grid_host_run(grid);
+    assert_int_equal(ssl_sum_create(program, &sum, &err), STATUS_OK);
+    expect_refused(ssl_sum_add(sum, grid_host_batch(grid), &err), &err, STATUS_INVALID,
+                   "gradient(a) at point 0 is inf");
+    ssl_sum_destroy(sum);
+    release(grid, program, back);
+    ssl_unit_release(unit);
+}
+
+/* --- what is refused ------------------------------------------------------------------------------ */
+
+static void test_inputs_stay_data(void **state)
+{
+    SslUnit *unit =
+        compile(*state, "shader s(float a = 1, float b = 1, out float y) { y = a * b; }");
+    SslUnit *back = derive(unit, true, 0, "a", "y");
+    SslProgram *program;
+    Error err = {0};
+    SslBuildDesc how = {.size_bytes = sizeof how, .bake_switches = true};
+    assert_int_equal(ssl_program_build(*state, back, &how, NULL, &program, &err), STATUS_OK);
+    GridHost *grid;
+    assert_int_equal(grid_host_create(program, globals, SORT_COUNT_OF(globals), 1, &grid, &err),
+                     STATUS_OK);
+    seed(grid, program, "adjoint(y)", 0, 0, 2);
+    grid_host_run(grid);
+    NEAR((double)output(grid, program, "gradient(a)", 0, 0), 2, 0);
+    assert_false(ssl_program_info(program)->params[1].is_used); /* b was baked */
+    release(grid, program, NULL);
+    const SslConstant constant = {"a", {.type = SSL_FLOAT, .f = {1}}};
+    how.constants = &constant;
+    how.constant_count = 1;
+    expect_refused(ssl_program_build(*state, back, &how, NULL, &program, &err), &err,
+                   STATUS_INVALID, "parameter 'a' is an input of a derivative");
+    ssl_unit_release(back);
+    ssl_unit_release(unit);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *inputs, *outputs, *text;
+        Status status;
+        bool is_forward;
+        uint32_t directions;
+    } rows[] = {
+        {"", "y", "needs an input", STATUS_INVALID, false, 0},
+        {"a", "", "needs an output", STATUS_INVALID, false, 0},
+        {"q", "y", "shader 's' has no parameter 'q'", STATUS_NOT_FOUND, false, 0},
+        {"a", "q", "shader 's' has no output 'q'", STATUS_NOT_FOUND, false, 0},
+        {"@q", "y", "the host has no global 'q'", STATUS_NOT_FOUND, false, 0},
+        {"#q", "y", "shader 's' has no attribute 'q'", STATUS_NOT_FOUND, false, 0},
+        {"n", "y", "parameter 'n' is of type int, which has no derivative", STATUS_INVALID, false,
+         0},
+        {"@id", "y", "global 'id' is of type int, which has no derivative", STATUS_INVALID, false,
+         0},
+        {"a", "k", "output 'k' is of type int", STATUS_INVALID, false, 0},
+        {"a", "c", "output 'c' is of type closure", STATUS_INVALID, false, 0},
+        {"a", "m", "output 'm' is of type matrix; adjoints are", STATUS_UNSUPPORTED, false, 0},
+        {"a a", "y", "input 'a' is given twice", STATUS_INVALID, false, 0},
+        {"a", "y y", "output 'y' is given twice", STATUS_INVALID, false, 0},
+        {"%wood", "y", "derivatives by the texels of a texture are not there", STATUS_UNSUPPORTED,
+         false, 0},
+        {"a", "y", "2 directions; backward derivatives have none", STATUS_INVALID, false, 2},
+        {"a", "y", "5 directions; 1 to 4 are possible", STATUS_INVALID, true, 5},
+        {"a", "t", "S0819", STATUS_SOURCE, false, 0},
+        {"a", "d", "S0815", STATUS_SOURCE, false, 0},
+    };
+    SslUnit *unit = compile(
+        *state,
+        "texture2d wood;"
+        "shader s(float a = 1, int n = 1, out float y, out int k, out closure c, out matrix m,"
+        "         out color t, out float d) {"
+        "  y = a; k = n; m = matrix(a); c = make_closure<Lambert>(color(a));"
+        "  t = texture2d_sample<wood>(a, a); d = ddx(a * global_value<uv>.x); }");
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
+        Error err = {0};
+        SslUnit *made;
+        DiagList *diags = diag_list_create();
+        Status status = differentiate(unit, !rows[i].is_forward, rows[i].directions, rows[i].inputs,
+                                      rows[i].outputs, &made, diags, &err);
+        assert_null(made);
+        if (status == STATUS_SOURCE)
+            (void)snprintf(err.text, sizeof err.text, "%s", diag_get(diags, 0)->code);
+        expect_refused(status, &err, rows[i].status, rows[i].text);
+        diag_list_destroy(diags);
+    }
+    SslUnit *back = derive(unit, true, 0, "a", "y"), *made;
+    DiagList *diags = diag_list_create();
+    Error err = {0};
+    expect_refused(differentiate(back, true, 0, "a", "gradient(a)", &made, diags, &err), &err,
+                   STATUS_UNSUPPORTED, "is a derivative already");
+    diag_list_destroy(diags);
+    ssl_unit_release(back);
+    ssl_unit_release(unit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_closed_form),
+        cmocka_unit_test(test_says_the_source),
+        cmocka_unit_test(test_zero_is_told),
+        cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_in_double),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_sums_refuse),
+        cmocka_unit_test(test_overflow_is_told),
+        cmocka_unit_test(test_inputs_stay_data),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

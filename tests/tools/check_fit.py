@@ -1,0 +1,211 @@
+"""sslc fit as its users meet it: check_fit.py FOLDER_OF_PROGRAMS
+
+Parameters that are known are recovered; gradients agree with differences; nothing depends on threads; a fit that was killed goes on with
+the same bits; what is wrong is said."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from tool_kit import BIN, expect, png, run, run_checks
+
+# Smooth in all parameters.
+WAVES = """shader waves(float pitch = 3 [[ float min = 1, float max = 9 ]], float angle = 0.3 [[ float min = 0, float max = 1.5 ]],
+             color light = color(0.5) [[ float min = 0, float max = 1 ]], color dark = color(0.5) [[ float min = 0, float max = 1 ]],
+             float power = 1 [[ float min = 0.3, float max = 3 ]], int steps = 2 [[ int min = 1, int max = 6 ]],
+             out color c, out float height)
+{
+    const float2 p = float2(global_value<uvw>.x, global_value<uvw>.y);
+    float s = 0;
+    for (int i = 1; i <= steps; ++i)
+        s += sin(float(i) * pitch * (p.x * cos(angle) + p.y * sin(angle))) / float(i);
+    height = pow(0.5 + 0.5 * tanh(s), power);
+    c = mix(dark, light, height);
+}
+"""
+WANTED = {"pitch": 5.3, "angle": 0.8, "light": [0.9, 0.7, 0.3], "dark": [0.1, 0.15, 0.3], "power": 1.4}
+# A step, whose edge nothing but a comparison reads.
+STEP = """shader edge(float at = 0.3 [[ float min = 0, float max = 1 ]], float level = 0.5 [[ float min = 0, float max = 1 ]],
+            float raised = 0.5, int n = 2 [[ int min = 0, int max = 4 ]], bool flag = true, out float y, out matrix m, out closure k)
+{
+    y = global_value<uvw>.x > at ? level * float(n) : 0.1 * raised;
+    m = matrix(level);
+    k = make_closure<Lambert>(color(level), global_value<normal>);
+}
+"""
+
+
+def option(name, value):
+    return f"{name}={'(' + ' '.join(map(str, value)) + ')' if isinstance(value, list) else value}"
+
+
+def make(folder, size="48x40", name="target.exr", shader=WAVES, **wanted):
+    (folder / "waves.ssl").write_text(shader)
+    settings = [word for pair in (wanted or WANTED).items() for word in ("-p", option(*pair))]
+    done = run("sslc", "run", "waves.ssl", "--size", size, *settings, "-o", name, folder=folder)
+    expect(done.returncode == 0, f"target: {done.stderr}")
+
+
+def fit(folder, *arguments, code=0, target="target.exr", shader="waves.ssl"):
+    done = run("sslc", "fit", shader, "--target", target, *arguments, folder=folder)
+    expect(done.returncode == code, f"fit {arguments}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def distance(found):
+    pairs = []
+    for name, value in WANTED.items():
+        pairs += zip(found[name], value) if isinstance(value, list) else [(found[name], value)]
+    return max(abs(a - b) for a, b in pairs)
+
+
+def check_recovers(folder):
+    """From 8 random starts each, with 5 seeds, every method finds all nine numbers: adam to 2 %, the others to 0.1 %. A single start
+    of L-BFGS does in about a third of the cases."""
+    seeds = int(os.environ.get("SORT_FIT_SEEDS", 5))
+    make(folder)
+    for method, tolerance, iterations in (("adam", 0.02, 250), ("lbfgs", 0.001, 150), ("cma", 0.001, 300)):
+        hits = 0
+        for seed in range(1, seeds + 1):
+            fit(folder, "-m", method, "--starts", 8, "--seed", seed, "-n", iterations, "--quiet", "-o", "found.json",
+                *(["--fit", "pitch", "--fit", "angle", "--fit", "light", "--fit", "dark", "--fit", "power"]))
+            hits += distance(json.loads((folder / "found.json").read_text())) < tolerance
+        expect(hits >= 0.8 * seeds, f"{method}: {hits} of {seeds} fits recover the parameters")
+
+
+def check_whole_numbers(folder):
+    make(folder, size="24x20", pitch=4, steps=4, light=[0.9, 0.7, 0.3])
+    done = fit(folder, "-m", "cma", "--fit", "steps", "--fit", "pitch", "-p", "light=(0.9 0.7 0.3)", "--quiet", "-n", 100,
+               "--starts", 5)
+    expect("steps=4\n" in done.stdout and re.search(r"^pitch=(4|3\.99|4\.00)", done.stdout, re.M), f"whole numbers: {done.stdout}")
+    expect("only --method cma fits" in fit(folder, "--fit", "steps", code=2).stderr, "ints with adam")
+
+
+def check_results_feed_back(folder):
+    make(folder)
+    done = fit(folder, "-m", "lbfgs", "--quiet", "--picture", "found.exr", "-o", "found.json")
+    settings = [word for line in done.stdout.splitlines() for word in ("-p", line)]
+    shown = run("sslc", "run", "waves.ssl", "--size", "48x40", *settings, "-o", "again.exr", folder=folder)
+    expect(shown.returncode == 0, f"run: {shown.stderr}")
+    again = (folder / "again.exr").read_bytes()
+    expect(again == (folder / "found.exr").read_bytes(), "the parameters do not give the picture of --picture")
+    expect(list(json.loads((folder / "found.json").read_text())) == list(WANTED), "names in JSON")
+
+
+def check_gradients(folder):
+    make(folder)
+    for arguments in (["--loss", "l1"], ["--loss", "l2", "--levels", 1], ["--output", "height", "--fit", "pitch", "--fit", "power"],
+                      ["--size", "24x20", "-p", "pitch=6.5"], ["--window", "0.25,0.5,1.5,3"]):
+        done = fit(folder, "--check-gradients", *arguments)
+        expect(len(done.stdout.splitlines()) in (3, 10) and "differs" not in done.stdout, done.stdout)
+    (folder / "wrong.ssl").write_text("""void back(inout diff_pair<float> x, float adjoint) { x.d = 1.1 * adjoint; }
+[BackwardDerivative(back)] float same(float x) { return x; }
+shader wrong(float level = 0.4, float other = 0.2, out float y) { y = same(level) + other; }""")
+    done = fit(folder, "--check-gradients", "-f", "level=0..1", "-f", "other=0..1", shader="wrong.ssl", code=1)
+    lines = done.stdout.splitlines()
+    expect(len(lines) == 3 and lines[1].endswith("differs") and not lines[2].endswith("differs"), f"a wrong derivative: {done.stdout}")
+
+
+def check_threads(folder):
+    make(folder)
+    for method in ("adam", "lbfgs", "cma"):
+        said = {fit(folder, "-m", method, "--starts", 2, "-n", 40, "--quiet", "--threads", n).stdout for n in (1, 2, 5)}
+        expect(len(said) == 1, f"{method}: parameters depend on threads: {said}")
+
+
+def check_killed(folder):
+    """Killed at any moment, taken up, killed again: in the end the bits of a fit that was not interrupted."""
+    make(folder)
+    for method in ("adam", "lbfgs", "cma"):
+        common = ["-m", method, "--starts", 4, "-n", 60, "--quiet", "--checkpoint-interval", 0]
+        whole = fit(folder, *common, "--checkpoint", f"{method}.whole").stdout
+        command = [BIN / "sslc", "fit", "waves.ssl", "--target", "target.exr", *map(str, common), "--checkpoint", f"{method}.part"]
+        kills = 0
+        for resume in ([], ["--resume"], ["--resume"]):
+            with subprocess.Popen([*command, *resume], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                before = (folder / f"{method}.part").stat().st_mtime_ns if resume else 0
+                while process.poll() is None:
+                    part = folder / f"{method}.part"
+                    if part.exists() and part.stat().st_mtime_ns > before + 10_000_000:
+                        process.send_signal(signal.SIGKILL)
+                        break
+                    time.sleep(0.002)
+                kills += process.wait() == -signal.SIGKILL
+        expect(kills > 0, f"{method}: never killed in time")
+        again = fit(folder, *common, "--checkpoint", f"{method}.part", "--resume").stdout
+        expect(again == whole, f"{method}: after {kills} kills {again} and not {whole}")
+        expect((folder / f"{method}.part").read_bytes() == (folder / f"{method}.whole").read_bytes(), f"{method}: checkpoints differ")
+    fit(folder, "--checkpoint", "adam.whole", "--resume", "--seed", 2, "--starts", 4, "-n", 60, "-m", "adam", code=2)
+    (folder / "cut").write_bytes((folder / "adam.whole").read_bytes()[:-9])
+    done = fit(folder, *["-m", "adam", "--starts", 4, "-n", 60], "--checkpoint", "cut", "--resume", code=1)
+    expect("damaged" in done.stderr, done.stderr)
+
+
+def check_time_limit(folder):
+    png(folder / "flat.png", size=32)
+    (folder / "waves.ssl").write_text(WAVES.replace("c = mix", "c = color(0.01, 0, 0) + mix")) # red is never 0
+    done = fit(folder, "-n", 10000000, "--time-limit", 1.5, "--checkpoint", "state", target="flat.png")
+    expect("stopped by --time-limit, --resume goes on" in done.stderr, done.stderr)
+    expect(re.search(r"start 1 of 1, iteration \d+ of 10000000: loss .*, best .*; \d s, at most \d+ s to go", done.stderr), done.stderr)
+
+
+def check_report(folder):
+    make(folder)
+    fit(folder, "--starts", 3, "-n", 50, "--quiet", "--report", "page.html")
+    page = (folder / "page.html").read_text()
+    expect(page.count("<polyline") == 3 and page.count("data:image/png;base64,iVBOR") == 4, "curves or pictures are missing")
+    expect(all(f">{name}<" in page for name in ("target", "start", "result", "pitch", "light[2]")), "names are missing")
+    expect("http" not in page.replace("https://www.w3.org", ""), "the page needs other files")
+
+
+def check_messages(folder):
+    make(folder)
+    png(folder / "flat.png")
+    (folder / "edge.ssl").write_text(STEP)
+    (folder / "text.png").write_text("no picture")
+    (folder / "broken.ssl").write_text("shader s(out float y) { y = q; }")
+    (folder / "infinite.ssl").write_text("shader s(float a = 0, out float y) { y = 1 / a; }")
+    rows = [
+        (["waves.ssl"], 2, "--target PICTURE is missing"),
+        (["waves.ssl", "--target", "none.exr"], 1, "none.exr: "),
+        (["waves.ssl", "--target", "text.png"], 1, "text.png: "),
+        (["waves.ssl", "--target", "waves.ssl"], 1, "ends in .exr or .png"),
+        (["none.ssl", "--target", "flat.png"], 1, "none.ssl"),
+        (["broken.ssl", "--target", "flat.png"], 1, "S0"),
+        (["waves.ssl", "--target", "flat.png", "--size", "9x9"], 2, "8 x 8 pixels, fewer than 9 x 9"),
+        (["waves.ssl", "--target", "flat.png", "--size", "0x9"], 2, "not a size"),
+        (["waves.ssl", "--target", "flat.png", "--window", "1,0,0,1"], 2, "is empty"),
+        (["waves.ssl", "--target", "flat.png", "--window", "1,0,2"], 2, "is not a window"),
+        (["waves.ssl", "--target", "flat.png", "-f", "pich"], 2, "did you mean 'pitch'?"),
+        (["waves.ssl", "--target", "flat.png", "-f", "pitch=2"], 2, "no bounds like"),
+        (["waves.ssl", "--target", "flat.png", "-f", "pitch=9..2"], 2, "the bounds of 'pitch' are 9 and 2"),
+        (["waves.ssl", "--target", "flat.png", "-f", "pitch=4..5"], 2, "'pitch' starts at 3, outside of its bounds"),
+        (["waves.ssl", "--target", "flat.png", "-f", "pitch", "-f", "pitch"], 2, "fitted twice"),
+        (["waves.ssl", "--target", "flat.png", "--output", "q"], 2, "no output 'q'"),
+        (["waves.ssl", "--target", "flat.png", "--resume"], 2, "--resume needs --checkpoint"),
+        (["waves.ssl", "--target", "flat.png", "--resume", "--checkpoint", "none"], 1, "none"),
+        (["waves.ssl", "--target", "flat.png", "--picture", "flat.png"], 2, "flat.png"),
+        (["waves.ssl", "--target", "flat.png", "--picture", "x.jpg"], 2, "ends in .exr or .png"),
+        (["waves.ssl", "--target", "flat.png", "--constant", "steps=1", "-m", "cma", "-f", "steps"], 2, "steps"),
+        (["waves.ssl", "--target", "flat.png", "--bake-switches"], 2, "--bake-switches"),
+        (["edge.ssl", "--target", "flat.png"], 2, "parameter 'at' has no derivative: only comparisons"),
+        (["edge.ssl", "--target", "flat.png", "-f", "raised"], 2, "raised=LOW..HIGH"),
+        (["edge.ssl", "--target", "flat.png", "-f", "flag=0..1"], 2, "of type bool, which cannot be fitted"),
+        (["edge.ssl", "--target", "flat.png", "--output", "m"], 2, "of type matrix"),
+        (["edge.ssl", "--target", "flat.png", "--output", "k"], 2, "of type closure"),
+        (["infinite.ssl", "--target", "flat.png"], 2, "there is no parameter to fit"),
+        (["infinite.ssl", "--target", "flat.png", "-f", "a=-1..1"], 2, "the loss is not finite at the start"),
+    ]
+    for arguments, code, words in rows:
+        done = run("sslc", "fit", *arguments, folder=folder)
+        expect(done.returncode == code and words in done.stderr,
+               f"fit {arguments}: {done.returncode} and not {code}: {done.stderr} has not '{words}'")
+    done = run("sslc", "fit", "edge.ssl", "--target", "flat.png", "-m", "cma", "--quiet", folder=folder)
+    expect(done.returncode == 0 and "at=" in done.stdout, f"a step by cma: {done.stderr}")
+
+
+run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_threads, check_killed, check_time_limit,
+           check_report, check_messages)

@@ -1,0 +1,40 @@
+"""docs/manual/fitting-tutorial.md as its reader follows it: check_fit_tutorial.py FOLDER_OF_PROGRAMS
+
+The shader is saved and every command is run; the wall has the bricks that the page says."""
+
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+from tool_kit import BIN, expect, run_checks
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/manual/fitting-tutorial.md").read_text(encoding="utf-8")
+
+
+def check_page(folder):
+    (folder / "brick.ssl").write_text(re.search(r"```ssl\n(.*?)```", PAGE, re.S)[1])
+    shutil.copyfile(ROOT / "docs/images/brick-wall.png", folder / "wall.png")
+    commands = re.findall(r"^sslc .*", PAGE, re.M)
+    expect(len(commands) == 4, f"{len(commands)} commands")
+    said = []
+    for command in commands:
+        done = subprocess.run([BIN / "sslc", *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        expect(done.returncode == 0, f"{command}: {done.returncode}: {done.stdout}{done.stderr}")
+        said.append(done.stdout)
+    expect("differs" not in said[0], f"gradients: {said[0]}")
+    first = float(re.search(r"^columns=(.*)", said[1], re.M)[1])
+    expect(abs(first - 7) > 1, f"the first try finds {first} columns, which the page does not say")
+    found = json.loads((folder / "wall.json").read_text())
+    printed = dict(re.findall(r"^(\w+)=([-0-9.]+)$", PAGE, re.M))
+    expect(len(printed) == len(found) == 9, "the page prints other parameters")
+    for name, value in printed.items():
+        expect(abs(found[name] - float(value)) < 0.02, f"{name} is {found[name]}, the page says {value}")
+    for name in ("first.html", "wall.html", "fitted.png", "large.png"):
+        expect((folder / name).stat().st_size > 3000, f"{name} is empty")
+
+
+run_checks(check_page)

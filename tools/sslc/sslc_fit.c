@@ -1,0 +1,513 @@
+/* sslc fit: finds the values of a shader's parameters with which it looks like a picture. */
+#include "tools/sslc/sslc_fit.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/file_claims.h"
+#include "base/path.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct FitOptions {
+    SslcBuildOptions build;
+    SslcGrid grid;
+    CliTextList fit;
+    const char *target, *output, *picture, *values, *report, *checkpoint;
+    uint32_t loss, levels, method, iterations, starts, threads;
+    int64_t seed;
+    double step, time_limit, checkpoint_interval;
+    bool resume, check_gradients, quiet, has_size;
+} FitOptions;
+
+typedef struct Run {
+    const FitOptions *options;
+    SslcFile *file;
+    Arena *arena;
+    SslUnit *unit;
+    FitSpace space;
+    FitPicture target, start;
+    FitShader *shader;
+    Fit *fit;
+    double start_loss;
+    SslcGrid grid; /* with the target's size */
+    bool is_stopped, has_failed;
+} Run;
+
+static const char *const loss_words[] = {"l1", "l2", NULL};
+static const char *const method_words[] = {"adam", "lbfgs", "cma", NULL};
+
+/* --- setting up ---------------------------------------------------------------------------------- */
+
+static Status find_output(const Run *run, uint32_t *out_output, uint32_t *out_channels, Error *err)
+{
+    const SslUnitInfo *unit = ssl_unit_info(run->unit);
+    const char *name = run->options->output;
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
+        const SslOutputInfo *output = &unit->outputs[i];
+        bool is_picture = output->type == SSL_FLOAT || output->type == SSL_FLOAT3 ||
+                          (output->type >= SSL_COLOR && output->type <= SSL_NORMAL);
+        if (name ? strcmp(output->name, name) != 0 : !is_picture)
+            continue;
+        if (!is_picture)
+            return error_set(err, STATUS_INVALID,
+                             "output '%s' is of type %s; a picture is of floats or of color and "
+                             "other triples",
+                             name, ssl_value_name(output->type, output->shape));
+        *out_output = i;
+        *out_channels = ssl_type_scalars(output->type);
+        return STATUS_OK;
+    }
+    return name ? error_set(err, STATUS_INVALID, "the shader has no output '%s'", name)
+                : error_set(err, STATUS_INVALID,
+                            "the shader has no output that is a picture: a float, "
+                            "or a color or another triple");
+}
+
+/* Returns a digest of all that the loss depends on. */
+static Hash128 digest_of(const Run *run)
+{
+    const FitOptions *o = run->options;
+    HashState s;
+    hash128_begin(&s);
+    hash128_update_text(&s, ssl_unit_info(run->unit)->name);
+    hash128_update(&s, run->file->text, run->file->size_bytes);
+    hash128_update(&s, run->target.numbers,
+                   (size_t)run->target.width * run->target.height * run->target.channels *
+                       sizeof(float));
+    const float window[4] = {run->grid.u0, run->grid.v0, run->grid.u1, run->grid.v1};
+    hash128_update(&s, window, sizeof window);
+    const uint32_t numbers[] = {run->target.width, run->target.height, o->loss, o->levels,
+                                run->grid.budget};
+    hash128_update(&s, numbers, sizeof numbers);
+    hash128_update_text(&s, o->output ? o->output : "");
+    const CliTextList *lists[] = {&o->grid.params, &o->grid.globals, &o->grid.textures,
+                                  &o->grid.attributes, &o->build.constants};
+    for (size_t i = 0; i < SORT_COUNT_OF(lists); ++i) {
+        hash128_update_u64(&s, lists[i]->count);
+        for (uint32_t k = 0; k < lists[i]->count; ++k)
+            hash128_update_text(&s, lists[i]->items[k]);
+    }
+    return hash128_end(&s);
+}
+
+/* What is baked into the code has no place where it could be changed. */
+static Status check_constants(const Run *run, Error *err)
+{
+    const CliTextList *constants = &run->options->build.constants;
+    for (uint32_t i = 0; i < constants->count; ++i) {
+        char name[SSLC_NAME_BYTES];
+        const char *value;
+        uint32_t param = 0;
+        TRY(sslc_split(constants->items[i], name, &value, err));
+        TRY(sslc_find_param(ssl_unit_info(run->unit), name, &param, err));
+        if (run->space.is_fitted[param])
+            return error_set(err, STATUS_INVALID,
+                             "parameter '%s' is a constant: it cannot be fitted", name);
+    }
+    return STATUS_OK;
+}
+
+static Status check_flat(const Run *run, Error *err)
+{
+    for (uint32_t i = 0; i < run->space.count; ++i)
+        if (fit_shader_is_flat(run->shader, i))
+            return error_set(
+                err, STATUS_INVALID,
+                "parameter '%s' has no derivative: only comparisons, conversions to int "
+                "and what is detached read it; leave it out, or use --method cma",
+                ssl_unit_info(run->unit)->params[run->space.numbers[i].param].name);
+    return STATUS_OK;
+}
+
+static Status set_up(Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    uint32_t output, channels = 0;
+    bool needs_gradient = o->method != FIT_CMA || o->check_gradients;
+    TRY(find_output(run, &output, &channels, err));
+    TRY(fit_space_find(&run->space, ssl_unit_info(run->unit), &o->fit, &o->grid.params,
+                       !needs_gradient, run->arena, err));
+    TRY(check_constants(run, err));
+    TRY(fit_picture_read(o->target, channels, o->has_size ? o->grid.width : 0,
+                         o->has_size ? o->grid.height : 0, &run->target, err));
+    run->grid = o->grid;
+    run->grid.width = run->target.width;
+    run->grid.height = run->target.height;
+    const FitDesc desc = {.size_bytes = sizeof desc,
+                          .method = (FitMethod)o->method,
+                          .params = run->space.params,
+                          .param_count = run->space.count,
+                          .iterations = o->iterations,
+                          .starts = o->starts,
+                          .seed = (uint64_t)o->seed,
+                          .step = o->step,
+                          .problem = digest_of(run),
+                          .evaluate = fit_shader_evaluate};
+    FitDesc described = desc;
+    TRY(fit_create(&described, &run->fit, err)); /* refuses bounds before the shader is built */
+    fit_destroy(run->fit);
+    run->fit = NULL;
+    const FitShaderDesc shader = {.grid = &run->grid,
+                                  .file = run->file,
+                                  .unit = run->unit,
+                                  .build = &o->build,
+                                  .space = &run->space,
+                                  .target = &run->target,
+                                  .output = output,
+                                  .threads = o->threads,
+                                  .loss = (LossKind)o->loss,
+                                  .levels = o->levels,
+                                  .needs_gradient = needs_gradient};
+    TRY(fit_shader_create(&shader, &run->shader, err));
+    if (needs_gradient)
+        TRY(check_flat(run, err));
+    described.data = run->shader;
+    return fit_create(&described, &run->fit, err);
+}
+
+/* The picture at the parameters with which the fit starts. */
+static Status keep_start(Run *run, Error *err)
+{
+    double x[FIT_MAX_PARAMS];
+    const char *text;
+    ASSERT(run->space.count <= FIT_MAX_PARAMS);
+    for (uint32_t i = 0; i < run->space.count; ++i)
+        x[i] = run->space.params[i].start;
+    TRY(fit_shader_evaluate(run->shader, x, &run->start_loss, NULL, err));
+    if (!isfinite(run->start_loss)) {
+        (void)fit_shader_undefined(run->shader, &text);
+        return error_set(err, STATUS_INVALID, "the loss is not finite at the start: %s", text);
+    }
+    const FitPicture *now = fit_shader_picture(run->shader);
+    size_t count = (size_t)now->width * now->height * now->channels;
+    run->start = *now;
+    run->start.numbers = MEM_ARRAY(float, count);
+    if (!run->start.numbers)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    memcpy(run->start.numbers, now->numbers, count * sizeof *now->numbers);
+    return STATUS_OK;
+}
+
+/* --- gradients against differences ---------------------------------------------------------------- */
+
+static Status difference(Run *run, const double *start, uint32_t i, double h, double *out,
+                         Error *err)
+{
+    double x[FIT_MAX_PARAMS], above, below;
+    ASSERT(i < run->space.count && run->space.count <= FIT_MAX_PARAMS && h > 0);
+    memcpy(x, start, run->space.count * sizeof *x);
+    x[i] = start[i] + h;
+    TRY(fit_shader_evaluate(run->shader, x, &above, NULL, err));
+    double upper = (double)(float)x[i]; /* as the shader gets it */
+    x[i] = start[i] - h;
+    TRY(fit_shader_evaluate(run->shader, x, &below, NULL, err));
+    *out = (above - below) / (upper - (double)(float)x[i]);
+    return STATUS_OK;
+}
+
+/* Compares each number of the gradient at the start with central differences of the loss, of two steps, one twice the other:
+ * their extrapolation is the reference, and how far they differ says how good it is. */
+static Status check_gradients(Run *run, bool *out_agree, Error *err)
+{
+    double start[FIT_MAX_PARAMS], gradient[FIT_MAX_PARAMS], value, largest = 0;
+    for (uint32_t i = 0; i < run->space.count; ++i)
+        start[i] = run->space.params[i].start;
+    TRY(fit_shader_evaluate(run->shader, start, &value, gradient, err));
+    const char *text;
+    if (!isfinite(value)) {
+        (void)fit_shader_undefined(run->shader, &text);
+        return error_set(err, STATUS_INVALID, "the loss is not finite at the start: %s", text);
+    }
+    for (uint32_t i = 0; i < run->space.count; ++i)
+        largest = fmax(largest,
+                       fabs(gradient[i]) * (run->space.params[i].high - run->space.params[i].low));
+    (void)printf("%-20s %15s %15s %15s\n", "parameter", "gradient", "differences", "uncertain by");
+    *out_agree = true;
+    for (uint32_t i = 0; i < run->space.count; ++i) {
+        const FitParam *p = &run->space.params[i];
+        double h = (p->high - p->low) / 1024, wide, narrow;
+        TRY(difference(run, start, i, 2 * h, &wide, err));
+        TRY(difference(run, start, i, h, &narrow, err));
+        double reference = (4 * narrow - wide) / 3, doubt = fabs(narrow - wide);
+        double allowed = 0.01 * fmax(fabs(gradient[i]), fabs(reference)) + doubt +
+                         1e-5 * largest / (p->high - p->low);
+        bool agree = fabs(gradient[i] - reference) <= allowed;
+        *out_agree = *out_agree && agree;
+        (void)printf("%-20s %15.6g %15.6g %15.2g%s\n", p->name, gradient[i], reference, doubt,
+                     agree ? "" : "  differs");
+    }
+    return STATUS_OK;
+}
+
+/* --- the loop ------------------------------------------------------------------------------------- */
+
+static void print_progress(const Run *run, double seconds, uint64_t iterations_before)
+{
+    FitProgress p = fit_progress(run->fit);
+    const uint32_t *firsts;
+    uint32_t count, starts;
+    (void)fit_history(run->fit, &count, &firsts, &starts);
+    uint64_t all = (uint64_t)run->options->iterations * run->options->starts;
+    uint64_t done = (uint64_t)p.start * run->options->iterations + p.iteration;
+    uint64_t here = count > iterations_before ? count - iterations_before : 0;
+    if (fit_is_done(run->fit)) {
+        (void)fprintf(stderr, "%u of %u starts: best %.6g; %.0f s\n", p.start, run->options->starts,
+                      p.best, seconds);
+        return;
+    }
+    (void)fprintf(stderr, "start %u of %u, iteration %u of %u: loss %.6g, best %.6g; %.0f s",
+                  p.start + 1, run->options->starts, p.iteration, run->options->iterations, p.value,
+                  p.best, seconds);
+    if (here > 0 && all > done)
+        (void)fprintf(stderr, ", at most %.0f s to go",
+                      (double)(all - done) * seconds / (double)here);
+    (void)fputc('\n', stderr);
+}
+
+static Status loop(Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    uint64_t begin = clock_now_ns(), printed = begin, saved = begin;
+    const uint32_t *firsts;
+    uint32_t before, starts;
+    (void)fit_history(run->fit, &before, &firsts, &starts);
+    while (!fit_is_done(run->fit)) {
+        if (o->time_limit > 0 && clock_seconds_since(begin) >= o->time_limit) {
+            run->is_stopped = true;
+            break;
+        }
+        TRY(fit_step(run->fit, err));
+        if (!o->quiet && clock_seconds_since(printed) >= 1) {
+            print_progress(run, clock_seconds_since(begin), before);
+            printed = clock_now_ns();
+        }
+        if (o->checkpoint && clock_seconds_since(saved) >= o->checkpoint_interval) {
+            TRY(fit_save(run->fit, o->checkpoint, err));
+            saved = clock_now_ns();
+        }
+    }
+    if (!o->quiet)
+        print_progress(run, clock_seconds_since(begin), before);
+    return o->checkpoint ? fit_save(run->fit, o->checkpoint, err) : STATUS_OK;
+}
+
+/* --- results ------------------------------------------------------------------------------------- */
+
+static Status write_values(const Run *run, const double *x, Error *err)
+{
+    StrBuf text = {0};
+    fit_space_json(&run->space, x, &text);
+    Status status = text.failed ? error_set(err, STATUS_NO_MEMORY, "out of memory")
+                                : file_write(run->options->values, strbuf_text(&text),
+                                             strlen(strbuf_text(&text)), err);
+    strbuf_free(&text);
+    return status;
+}
+
+static Status give_results(Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    const double *best = fit_best(run->fit);
+    ASSERT(best);
+    double value;
+    TRY(fit_shader_evaluate(run->shader, best, &value, NULL, err));
+    for (uint32_t i = 0; i < run->space.unit->param_count; ++i) {
+        StrBuf line = {0};
+        if (!run->space.is_fitted[i])
+            continue;
+        fit_space_print(&run->space, i, best, &line);
+        (void)puts(strbuf_text(&line));
+        strbuf_free(&line);
+    }
+    const char *text;
+    uint64_t undefined = fit_shader_undefined(run->shader, &text);
+    if (undefined)
+        (void)fprintf(stderr, "%llu evaluations had no finite loss or gradient; the first: %s\n",
+                      (unsigned long long)undefined, text);
+    if (!o->quiet)
+        (void)fprintf(stderr, "loss %.9g, at the start %.9g, after %llu evaluations%s\n", value,
+                      run->start_loss, (unsigned long long)fit_progress(run->fit).evaluations,
+                      !run->is_stopped ? ""
+                      : o->checkpoint  ? "; stopped by --time-limit, --resume goes on"
+                                       : "; stopped by --time-limit");
+    if (o->values)
+        TRY(write_values(run, best, err));
+    if (o->picture)
+        TRY(fit_picture_write(o->picture, fit_shader_picture(run->shader), err));
+    if (!o->report)
+        return STATUS_OK;
+    const FitReport report = {
+        .shader = run->file->path,
+        .target = o->target,
+        .space = &run->space,
+        .fit = run->fit,
+        .pictures = {&run->target, &run->start, fit_shader_picture(run->shader)},
+        .start_loss = run->start_loss,
+        .method = method_words[o->method],
+        .loss = loss_words[o->loss]};
+    return fit_report_write(o->report, &report, err);
+}
+
+static Status fit(Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    TRY(set_up(run, err));
+    if (o->check_gradients) {
+        bool agree = true;
+        TRY(check_gradients(run, &agree, err));
+        run->has_failed = !agree;
+        return STATUS_OK;
+    }
+    TRY(keep_start(run, err));
+    if (o->resume)
+        TRY(fit_load(run->fit, o->checkpoint, err));
+    TRY(loop(run, err));
+    return give_results(run, err);
+}
+
+/* --- the command ----------------------------------------------------------------------------------- */
+
+/* Checks names before any work. */
+static Status check_files(const FitOptions *o, const char *path, Error *err)
+{
+    const char *outs[] = {o->picture, o->values, o->report, o->checkpoint};
+    static const char *const words[] = {"--picture", "-o", "--report", "--checkpoint"};
+    const char *others[6] = {path, o->target};
+    uint32_t other_count = 2;
+    if (o->build.bake_switches)
+        return error_set(err, STATUS_INVALID,
+                         "--bake-switches would make constants of what is fitted");
+    if (o->resume && !o->checkpoint)
+        return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
+    if (o->picture && !path_has_extension(o->picture, ".png") &&
+        !path_has_extension(o->picture, ".exr"))
+        return error_set_at(err, STATUS_INVALID, o->picture,
+                            "give a name that ends in .exr or .png");
+    for (uint32_t i = 0; i < SORT_COUNT_OF(outs); ++i) {
+        if (!outs[i])
+            continue;
+        TRY(file_check_apart(words[i], outs[i], others, other_count, err));
+        TRY(file_check_room(outs[i], 0, err));
+        others[other_count++] = outs[i];
+    }
+    return STATUS_OK;
+}
+
+static int exit_code(const Run *run, Status status, const Error *err)
+{
+    if (status == STATUS_OK)
+        return run->has_failed ? TOOL_FAILED : TOOL_DONE;
+    if (err->code != STATUS_OK)
+        (void)tool_fail(err, TOOL_FAILED);
+    return err->code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED;
+}
+
+static int run_file(const char *path, const FitOptions *o)
+{
+    SslcFile file = {.folders = &o->build.folders};
+    Run run = {.options = o, .file = &file, .arena = arena_create(0, 0)};
+    Error err = {0};
+    Status status =
+        run.arena ? check_files(o, path, &err) : error_set(&err, STATUS_NO_MEMORY, "out of memory");
+    int code = exit_code(&run, status, &err);
+    if (status == STATUS_OK && sslc_open(path, o->build.cpu, &file)) {
+        run.unit = sslc_compile(&file, o->build.shader);
+        code = file.is_misused ? TOOL_USAGE : TOOL_FAILED;
+        if (run.unit)
+            code = exit_code(&run, fit(&run, &err), &err);
+        if (file.is_misused)
+            code = TOOL_USAGE;
+    } else if (status == STATUS_OK) {
+        code = TOOL_FAILED;
+    }
+    fit_destroy(run.fit);
+    fit_shader_destroy(run.shader);
+    fit_picture_free(&run.target);
+    fit_picture_free(&run.start);
+    ssl_unit_release(run.unit);
+    sslc_close(&file);
+    arena_destroy(run.arena);
+    return code;
+}
+
+static Status parse_size(const char *text, void *out, Error *err)
+{
+    FitOptions *o = out;
+    o->has_size = true;
+    return sslc_grid_parse_size(text, &o->grid, err);
+}
+
+static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *out_code)
+{
+    /* clang-format off */
+    CliOption options[SSLC_OPTIONS_MAX] = {
+        {.name = "target", .kind = CLI_TEXT, .out = &o->target, .value_name = "FILE", .help = "the picture to come near to, .exr or .png; required", .group = "What is fitted"},
+        {.name = "fit", .short_name = 'f', .kind = CLI_TEXT_LIST, .out = &o->fit, .value_name = "NAME[=LOW..HIGH]", .help = "fits a parameter; bounds are min and max of its metadata, which is also what chooses parameters without this option"},
+        {.name = "output", .kind = CLI_TEXT, .out = &o->output, .value_name = "NAME", .help = "output that the picture shows; by default the first float or triple"},
+        {.name = "size", .kind = CLI_CUSTOM, .out = o, .parse = parse_size, .value_name = "WxH", .help = "makes the target smaller, by means of its pixels"},
+        {.name = "loss", .kind = CLI_CHOICE, .out = &o->loss, .choices = loss_words, .value_name = "LOSS", .help = "mean of differences (l1) or of their squares (l2, the default)", .group = "How it is fitted"},
+        {.name = "levels", .kind = CLI_U32, .out = &o->levels, .min = 1, .max = 20, .value_name = "N", .help = "sizes in which pictures are compared, each half as large as the one before; 5 by default, 1 for pixels alone"},
+        {.name = "method", .short_name = 'm', .kind = CLI_CHOICE, .out = &o->method, .choices = method_words, .value_name = "METHOD", .help = "adam (the default), lbfgs (smooth shaders), or cma (without gradients; fits ints, too)"},
+        {.name = "iterations", .short_name = 'n', .kind = CLI_U32, .out = &o->iterations, .min = 1, .max = FIT_MAX_ITERATIONS, .value_name = "N", .help = "at most, from each start; 200 by default"},
+        {.name = "starts", .kind = CLI_U32, .out = &o->starts, .min = 1, .max = FIT_MAX_STARTS, .value_name = "N", .help = "the first at the parameters' values, the others at random; 1 by default"},
+        {.name = "seed", .kind = CLI_INT, .out = &o->seed, .value_name = "N", .help = "other random starts and evolutions; 1 by default"},
+        {.name = "step", .kind = CLI_FLOAT, .out = &o->step, .min = 0, .max = 1, .value_name = "X", .help = "first step of adam or deviation of cma, as a part of the bounds; 0.02 and 0.3 by default"},
+        {.name = "time-limit", .kind = CLI_FLOAT, .out = &o->time_limit, .min = 0, .max = 1e9, .value_name = "SECONDS", .help = "ends with the best so far"},
+        {.name = "threads", .kind = CLI_U32, .out = &o->threads, .max = 1024, .value_name = "N", .help = "0, the default: one for each CPU; the result is the same for any"},
+        {.name = "check-gradients", .kind = CLI_FLAG, .out = &o->check_gradients, .help = "compares the gradient at the start with differences of the loss, and ends; exit code 1 if they differ"},
+        {.name = "values", .short_name = 'o', .kind = CLI_TEXT, .out = &o->values, .value_name = "FILE", .help = "writes the parameters found as JSON; they are also printed, as -p of sslc run takes them", .group = "What is written"},
+        {.name = "picture", .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes what the shader gives then, .exr or .png"},
+        {.name = "report", .kind = CLI_TEXT, .out = &o->report, .value_name = "FILE", .help = "writes a page of HTML with the curve of the loss and pictures"},
+        {.name = "checkpoint", .kind = CLI_TEXT, .out = &o->checkpoint, .value_name = "FILE", .help = "keeps the state of the fit there"},
+        {.name = "checkpoint-interval", .kind = CLI_FLOAT, .out = &o->checkpoint_interval, .min = 0, .max = 1e9, .value_name = "SECONDS", .help = "time between two checkpoints; 5 by default"},
+        {.name = "resume", .kind = CLI_FLAG, .out = &o->resume, .help = "goes on from the checkpoint, with the bits of a fit that was not interrupted"},
+        {.name = "quiet", .kind = CLI_FLAG, .out = &o->quiet, .help = "prints no progress"},
+    };
+    /* clang-format on */
+    uint32_t count = sslc_grid_options(&o->grid, options, 21);
+    count = sslc_build_options(&o->build, options, count);
+    const char *const examples[] = {
+        "sslc fit brick.ssl --target wall.png -o wall.json --report wall.html",
+        "all parameters with bounds",
+        "sslc fit brick.ssl --target wall.png -f width=0.01..0.2 -f tint --starts 20",
+        "two parameters, from 20 starts",
+        "sslc fit brick.ssl --target wall.png --check-gradients",
+        "is the gradient right?",
+        NULL};
+    const CliProgram program = {
+        .name = "sslc fit",
+        .usage = "[options] FILE --target PICTURE",
+        .summary =
+            "Finds the values of a shader's parameters with which it looks like a picture, and "
+            "prints them.",
+        .options = options,
+        .option_count = count,
+        TOOL_ARGS(1, 1, "FILE"),
+        .examples = examples};
+    if (!tool_parse(&program, argc, argv, args, out_code))
+        return false;
+    if (o->target)
+        return true;
+    Error err = {0};
+    (void)error_set(&err, STATUS_INVALID, "--target PICTURE is missing");
+    *out_code = tool_fail(&err, TOOL_USAGE);
+    return false;
+}
+
+int sslc_fit(int argc, char **argv)
+{
+    FitOptions o = {.grid = sslc_grid_default(),
+                    .loss = LOSS_L2,
+                    .levels = 5,
+                    .iterations = 200,
+                    .starts = 1,
+                    .seed = 1,
+                    .checkpoint_interval = 5};
+    CliResult args;
+    int code;
+    if (!parse(&o, argc, argv, &args, &code))
+        return code;
+    return run_file(args.args[0], &o);
+}
