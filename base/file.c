@@ -216,6 +216,10 @@ static int open_unnamed(FileReplace *file)
     int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
                                                 : -1;
     file->is_unnamed = fd >= 0;
+    if (fd >= 0)
+        (void)flock(fd,
+                    LOCK_EX |
+                        LOCK_NB); /* nobody else can hold it; it counts once the file has a name */
     return fd;
 }
 
@@ -263,7 +267,6 @@ static bool is_named(int fd, const char *path)
 static int open_named(FileReplace *file)
 {
     uint64_t seed = temp_seed(file);
-    sweep_temps(file);
     for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); ++attempt) {
         int fd = open(file->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
@@ -318,6 +321,7 @@ static Status begin_replace(const char *path, bool follows_links, FileReplace *o
     } else if (strlen(path_basename(out_file->path)) + TEMP_SUFFIX > NAME_MAX) {
         errno = ENAMETOOLONG; /* reported before the work and not after it */
     } else if (!follows_links || file_follow_links(out_file->path)) { /* a link is kept */
+        sweep_temps(out_file);
         fd = open_unnamed(out_file);
         if (fd < 0)
             fd = open_named(out_file);

@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -643,6 +644,37 @@ static void test_half_files_of_the_dead_go(void **state)
     has_unnamed_files = true;
 }
 
+/* A process can also die after a nameless file got its temporary name and before that becomes the final one. */
+static void test_half_files_of_the_dead_go_that_had_no_name(void **state)
+{
+    SORT_UNUSED(state);
+    const char *left = in_folder("named.exr.0123abcd.tmp");
+    int fd = open(left, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0); /* as the living hold it */
+    assert_int_equal(file_write(in_folder("named.exr"), "whole", 5, NULL), STATUS_OK);
+    assert_int_equal(count_named("named.exr"), 2);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(file_write(in_folder("named.exr"), "whole", 5, NULL), STATUS_OK);
+    assert_int_equal(count_named("named.exr"), 1);
+}
+
+/* A file that is about to become another one is locked, so that nobody takes it for one of the dead. */
+static void test_files_without_a_name_are_locked(void **state)
+{
+    SORT_UNUSED(state);
+    FileReplace file;
+    char descriptor[64];
+    assert_int_equal(file_replace_begin(in_folder("locked.exr"), &file, NULL), STATUS_OK);
+    (void)snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fileno(file.stream));
+    int other = open(descriptor, O_RDWR | O_CLOEXEC);
+    assert_true(other >= 0);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+    assert_int_equal(errno, EWOULDBLOCK);
+    assert_int_equal(close(other), 0);
+    assert_int_equal(file_replace_commit(&file, NULL), STATUS_OK);
+}
+
 /* A digest of a file is that of its bytes, also of more than one piece; nothing waits at a pipe. */
 static void test_files_are_hashed_in_pieces(void **state)
 {
@@ -688,6 +720,8 @@ int main(void)
         cmocka_unit_test(test_a_child_ends_with_us),
         cmocka_unit_test(test_temp_folders_of_the_dead_are_swept),
         cmocka_unit_test(test_half_files_of_the_dead_go),
+        cmocka_unit_test(test_half_files_of_the_dead_go_that_had_no_name),
+        cmocka_unit_test(test_files_without_a_name_are_locked),
         cmocka_unit_test(test_files_are_hashed_in_pieces),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
