@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import cost, errors, manifest, plan, records
 from .errors import FAILED, GO_ON, USAGE, FarmError
-from .renderer import Interruption
+from .interruption import Interruption, raise_when_asked
 from .tasks import find, graph_of
 from .work import GoOn, Worker
 
@@ -69,6 +69,12 @@ def _hand_back(args, farm, task, code: int) -> int:
     """Lets the engine start the task again if it may be."""
     if args.slurm:
         from . import slurm
+        idle = records.idle_attempts(farm, task) if code == GO_ON else 0
+        if idle >= farm.retries:
+            why = f"interrupted {idle} times before the first sample: the job needs a longer time limit (--limit-factor, --time-limit)"
+            records.Attempt(farm, task).end("failed", why)
+            tell(f"{task.id}: {why}")
+            return FAILED
         if code == GO_ON or (code == FAILED and 0 < records.failures(farm, task) < farm.retries):
             slurm.requeue_own_job(tell)
     return code
@@ -132,6 +138,7 @@ def _run_local(args, farm) -> int:
     jobs = args.jobs or max(1, (os.cpu_count() or 1) // farm.threads)
     pool = local.run_all(farm, jobs, interruption, tell)
     if interruption.asked:
+        tell("interrupted; the same command goes on")
         return GO_ON
     for name in pool.failed:
         tell(f"{name}: failed; 'sort-farm status' has the reason")
@@ -176,6 +183,20 @@ def _seconds(text: str) -> float:
     value = float(text)
     if not 0.01 <= value <= 1e7:
         raise argparse.ArgumentTypeError(f"{text} is not between 0.01 and 10000000 seconds")
+    return value
+
+
+def _minutes(text: str) -> int:
+    value = int(text)
+    if value < 3:
+        raise argparse.ArgumentTypeError(f"{text} is below 3 minutes, the last of which belongs to the checkpoint")
+    return value
+
+
+def _factor(text: str) -> float:
+    value = float(text)
+    if not 1 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 1000")
     return value
 
 
@@ -232,7 +253,8 @@ def _add_engines(p) -> None:
     p.add_argument("--account", metavar="NAME", help="with --slurm: account")
     p.add_argument("--max-running", type=_positive, metavar="N", help="with --slurm: tasks of an array that run at once")
     p.add_argument("--memory", metavar="SIZE", help="with --slurm: memory of a task, such as 8G")
-    p.add_argument("--limit-factor", type=float, default=4.0, metavar="X", help="with --slurm: time limit of a task over what it was measured to take (4)")
+    p.add_argument("--time-limit", type=_minutes, metavar="MIN", help="with --slurm: minutes that a job may ask for at most, such as the partition's limit; longer tasks go on in another job")
+    p.add_argument("--limit-factor", type=_factor, default=4.0, metavar="X", help="with --slurm: time limit of a task over what it was measured to take (4)")
 
 
 def _command(commands, name: str, run, text: str, **how) -> argparse.ArgumentParser:
@@ -284,6 +306,9 @@ def main(argv: list[str] | None = None) -> int:
     if words[:1] == ["plan"] and "--" in words:
         at = words.index("--")
         words, rest = words[:at], words[at + 1:]
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # names of files need not fit the terminal
+    raise_when_asked()
     try:
         args = parser().parse_args(words)
         return args.run(args, rest)
@@ -294,4 +319,5 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except KeyboardInterrupt:
+        tell("interrupted")
         return GO_ON

@@ -8,7 +8,7 @@ from typing import Callable
 from . import files, renderer
 from .errors import DAMAGED, DONE, FAILED, UNFINISHED, FarmError
 from .manifest import Manifest
-from .renderer import Interruption
+from .interruption import Interruption
 from .tasks import Graph, graph_of
 from .work import Worker, difference
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import renderer
+from .interruption import Interruption
 from .errors import DAMAGED, DONE, FarmError
 
 ROUND_SAMPLES = 16  # adaptive sampling judges after so many (RENDER_ADAPTIVE_STEP)
@@ -37,7 +38,7 @@ def measure(program: str, scene: str, arguments: list[str], samples: int, cache:
         count = 1
         while True:
             before = _cpu_s()
-            ended = renderer.render([*base, "--samples", f"0:{count}"], renderer.Interruption(), 3600.0, lambda done: None)
+            ended = renderer.render([*base, "--samples", f"0:{count}"], Interruption(), 3600.0, lambda done: None)
             if ended.code not in (DONE, DAMAGED):
                 raise FarmError(f"{scene}: the first {count} samples: sort-render ended with {ended.code}: {ended.message}")
             times.append((count, _cpu_s() - before))

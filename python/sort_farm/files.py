@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from pathlib import Path
 
 from .errors import FarmError
 
 
+_OWN_NAME = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{os.urandom(4).hex()}"
+
+
 def own_name() -> str:
-    """A name that no other process on any machine has now."""
-    return f"{socket.gethostname().split('.')[0]}-{os.getpid()}"
+    """A name that no other process has on any machine, nor in any container that is called like another."""
+    return _OWN_NAME
 
 
 def reason(error: OSError) -> str:
@@ -52,6 +56,18 @@ def read_json(path: Path):
         raise FarmError(f"{path}: cannot be read: {reason(why)}") from None
     except ValueError as why:
         raise FarmError(f"{path}: not JSON: {why}") from None
+
+
+def now_there(folder: Path) -> float:
+    """The time by the clock of the folder's disk, by which files there are dated; that of this machine if nothing can be written."""
+    probe = folder / f".clock.{own_name()}"
+    try:
+        probe.touch()
+        return probe.stat().st_mtime
+    except OSError:
+        return time.time()
+    finally:
+        remove(probe)
 
 
 def remove(path: Path) -> None:

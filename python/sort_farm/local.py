@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,13 +11,13 @@ from typing import Callable, Iterable
 from . import records
 from .errors import DAMAGED, DONE, GO_ON
 from .manifest import Manifest
-from .renderer import Interruption
+from .interruption import Interruption
 from .tasks import Graph, Task, graph_of
 
 
 def own_command() -> list[str]:
-    """How this program is started again."""
-    return [sys.executable, "-B", sys.argv[0]]
+    """How this program is started again, from any folder."""
+    return [sys.executable, "-I", "-S", "-B", os.path.abspath(sys.argv[0])]
 
 
 class Pool:
@@ -27,6 +28,7 @@ class Pool:
         self.failed: list[str] = []
         self.is_damaged = False
         self._running: dict[subprocess.Popen, Task] = {}
+        self._are_told = False  # to end
 
     def run(self, tasks: Iterable[Task]) -> None:
         """Runs tasks that do not need each other, each again until it is done or has failed for good."""
@@ -46,7 +48,8 @@ class Pool:
     def _collect(self) -> list[Task]:
         """Returns tasks that are to be tried again."""
         again = []
-        if self.interruption.asked:
+        if self.interruption.asked and not self._are_told:
+            self._are_told = True
             for process in self._running:
                 process.terminate()  # they write checkpoints
         for process in [p for p in self._running if p.poll() is not None]:

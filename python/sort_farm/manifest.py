@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
@@ -76,9 +78,15 @@ class Manifest:
 _NOT_STORED = ("folder", "shot_of")
 
 
+def sealed(body: dict) -> dict:
+    """The body with a digest of all else that is in it."""
+    plain = {name: value for name, value in body.items() if name != "digest"}
+    return {**plain, "digest": hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()}
+
+
 def save(manifest: Manifest) -> None:
     body = {name: value for name, value in asdict(manifest).items() if name not in _NOT_STORED}
-    files.write_json(manifest.path(NAME), {"sort_farm": VERSION, **body})
+    files.write_json(manifest.path(NAME), sealed({"sort_farm": VERSION, **body}))
 
 
 def load(folder: Path) -> Manifest:
@@ -87,8 +95,14 @@ def load(folder: Path) -> Manifest:
     if not path.exists():
         raise FarmError(f"{path}: there is no such file: '{folder}' is no farm; make one with 'sort-farm plan'", USAGE)
     body = files.read_json(path)
-    if not isinstance(body, dict) or body.get("sort_farm") != VERSION:
-        raise FarmError(f"{path}: sort_farm: this version of sort-farm reads manifests of version {VERSION}")
+    if not isinstance(body, dict) or "sort_farm" not in body:
+        raise FarmError(f"{path}: sort_farm: this field is missing: this is no manifest of a farm")
+    if body["sort_farm"] != VERSION:
+        raise FarmError(f"{path}: sort_farm: the manifest is of version {body['sort_farm']}, and this sort-farm reads version "
+                        f"{VERSION}: use the one that planned the farm, or plan a new one")
+    if body.get("digest") != sealed(body)["digest"]:
+        raise FarmError(f"{path}: digest: the manifest is damaged, or was changed after the plan: bring it back from a copy, or "
+                        "plan a new farm")
     try:
         shots = [Shot(**shot) for shot in body["shots"]]
         stored = [f.name for f in fields(Manifest) if f.name not in (*_NOT_STORED, "shots")]

@@ -92,6 +92,9 @@ def _check(wish: Wish, shots: list[manifest.Shot]) -> None:
     if wish.folder.joinpath(manifest.NAME).exists():
         raise FarmError(f"{wish.folder / manifest.NAME}: there is a farm already; a plan does not change: use another folder, "
                         "or remove this one", USAGE)
+    for text in (str(wish.folder), wish.scene, wish.output, wish.png or "", *(wish.cameras or []), *(wish.arguments or [])):
+        if not text.isprintable():
+            raise FarmError(f"{text!a}: a manifest holds names in UTF-8, without line ends and other control characters", USAGE)
     for word in wish.arguments or []:
         if word.split("=")[0] in OWN:
             raise FarmError(f"{word}: the farm decides this option of sort-render; 'sort-farm plan --help' lists its own", USAGE)

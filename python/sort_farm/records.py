@@ -35,6 +35,9 @@ def _try_write(path: Path, value) -> None:
 class Attempt:
     """One attempt at a task, from its begin to its end."""
 
+    cpu_seconds = 0.0  # of the renderer
+    is_idle = False  # it ended before the renderer took a sample
+
     def __init__(self, manifest: Manifest, task: Task) -> None:
         self._folder = manifest.path("records", task.shot)
         self._task, self._begun, self._beaten = task, time.time(), 0.0
@@ -46,15 +49,16 @@ class Attempt:
             return
         self._beaten = time.time()
         _try_write(self._running, {"task": self._task.id, "host": host_name(), "pid": os.getpid(),
-                                   "begun": self._begun, "seen": self._beaten, "fraction": fraction})
+                                   "begun": self._begun, "fraction": fraction})
 
-    def end(self, outcome: str, message: str = "", cpu_seconds: float = 0.0) -> None:
-        """outcome: done, go_on, failed or damaged (a result that was found so, and made again)."""
+    def end(self, outcome: str, message: str = "") -> None:
+        """outcome: done, go_on or failed."""
         files.remove(self._running)
         name = f"{self._task.name}.{time.time_ns()}.{files.own_name()}.json"
         _try_write(self._folder / name, {
             "task": self._task.id, "host": host_name(), "begun": self._begun,
-            "seconds": time.time() - self._begun, "cpu_seconds": cpu_seconds, "outcome": outcome, "message": message})
+            "seconds": time.time() - self._begun, "cpu_seconds": self.cpu_seconds, "outcome": outcome, "is_idle": self.is_idle,
+            "message": message})
 
 
 def _names(folder: Path) -> list[str]:
@@ -71,6 +75,13 @@ def _read(path: Path) -> dict | None:
         return None  # it went meanwhile, or the disk is at fault: a record is missing, no result
 
 
+def _date(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
 def attempts(manifest: Manifest, shot: str) -> list[dict]:
     """All ended attempts at tasks of a shot, the oldest first."""
     folder = manifest.path("records", shot)
@@ -85,17 +96,32 @@ def failures(manifest: Manifest, task: Task) -> int:
     return sum(1 for record in found if record and record["outcome"] in _COUNTED and not record.get("forgiven"))
 
 
+def idle_attempts(manifest: Manifest, task: Task) -> int:
+    """How often in a row, until now, the task was interrupted before its renderer took a sample."""
+    count = 0
+    for record in attempts(manifest, task.shot):
+        if record["task"] == task.id:
+            count = count + 1 if record["outcome"] == "go_on" and record.get("is_idle") and not record.get("forgiven") else 0
+    return count
+
+
 def forgive(manifest: Manifest, shot: str) -> None:
     """Failures until now no longer count: somebody submits the tasks again."""
     folder = manifest.path("records", shot)
     for name in _names(folder):
         record = _read(folder / name)
-        if record and record["outcome"] in _COUNTED and not record.get("forgiven"):
+        if record and (record["outcome"] in _COUNTED or record.get("is_idle")) and not record.get("forgiven"):
             _try_write(folder / name, {**record, "forgiven": True})
 
 
 def running(manifest: Manifest, shot: str) -> list[dict]:
-    """Tasks under way; is_lost where no sign of life came for LOST_S."""
+    """Tasks under way, with the seconds since their last sign of life by the clock of the disk; is_lost: too many."""
     folder = manifest.path("running", shot)
-    found = [record for record in (_read(folder / name) for name in _names(folder)) if record]
-    return [{**record, "is_lost": time.time() - record["seen"] > LOST_S} for record in found]
+    names = _names(folder)
+    now = files.now_there(folder) if names else 0.0
+    found = []
+    for name in names:
+        record, seen = _read(folder / name), _date(folder / name)
+        if record and seen:
+            found.append({**record, "silent_seconds": max(now - seen, 0.0), "is_lost": now - seen > LOST_S})
+    return found

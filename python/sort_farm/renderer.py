@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Callable
 
 from .errors import USAGE, FarmError
+from .interruption import Interruption
 
 FILES_A_CALL = 500  # paths on one command line
 GRACE_S = 50.0  # for a renderer to write its checkpoint after it was asked to end
@@ -73,6 +74,14 @@ def verify(program: str, paths: list[Path], adaptive: float | None = None) -> li
     return found
 
 
+def why(ended: subprocess.CompletedProcess, what: str) -> str:
+    """Of a call that failed: what it said, and if it was killed, that it was."""
+    if ended.returncode >= 0:
+        return ended.stderr.strip() or f"{what} ended with {ended.returncode}"
+    killed = f"{what} was killed by signal {-ended.returncode}{' (out of memory?)' if ended.returncode == -9 else ''}"
+    return f"{killed}: {ended.stderr.strip()}" if ended.stderr.strip() else killed
+
+
 def merge(program: str, inputs: list[Path], options: list[str]) -> subprocess.CompletedProcess:
     return _call([program, "merge", *map(str, inputs), *options])
 
@@ -87,26 +96,16 @@ class Ended:
     was_silent: bool  # for too long, and was stopped
 
 
-def _end_with_parent() -> None:
-    """In the child: it is asked to end, and writes its checkpoint, should this process be killed."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _end_with(parent: int) -> Callable[[], None]:
+    """For the child: it is asked to end, and writes its checkpoint, should this process be killed."""
+    prctl = ctypes.CDLL(None).prctl
 
+    def prepare() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # which was killed before this was set
+            os._exit(1)
 
-class Interruption:
-    """SIGTERM and SIGINT are passed to the renderer under way; `asked` tells that one came."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self.child: subprocess.Popen | None = None
-
-    def install(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._ask)
-
-    def _ask(self, number, frame) -> None:
-        self.asked = True
-        if self.child:
-            self.child.terminate()
+    return prepare
 
 
 class _Listener:
@@ -145,24 +144,12 @@ class _Listener:
         return self.messages.decode(errors="replace").strip()
 
 
-def render(command: list[str], interruption: Interruption, stall_s: float, progress: Callable[[float], None]) -> Ended:
-    """Runs the renderer until it ends. Asked to end, it has GRACE_S to write its checkpoint, then it is killed; so it is
-    when it says nothing for stall_s."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 preexec_fn=_end_with_parent)
-    except OSError as why:
-        raise FarmError(f"{command[0]}: cannot be started: {why.strerror}") from None
-    listener = _Listener(child, progress)
-    interruption.child = child
-    if interruption.asked:
-        child.terminate()
+def _wait(child: subprocess.Popen, listener: _Listener, interruption: Interruption, stall_s: float) -> tuple[int, bool]:
+    """The exit code, and whether it was silent for too long."""
     asked_s, was_silent = None, False
     while True:
         try:
-            code = child.wait(0.2)
-            break
+            return child.wait(0.2), was_silent
         except subprocess.TimeoutExpired:
             now = time.monotonic()
         if interruption.asked or was_silent:
@@ -172,7 +159,24 @@ def render(command: list[str], interruption: Interruption, stall_s: float, progr
         elif now - listener.heard_s > stall_s:
             was_silent = True
             child.terminate()
-    interruption.child = None
+
+
+def render(command: list[str], interruption: Interruption, stall_s: float, progress: Callable[[float], None]) -> Ended:
+    """Runs the renderer until it ends. Asked to end, it has GRACE_S to write its checkpoint, then it is killed; so it is
+    when it says nothing for stall_s."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    try:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 preexec_fn=_end_with(os.getpid()))
+    except OSError as why:
+        raise FarmError(f"{command[0]}: cannot be started: {why.strerror}") from None
+    listener = _Listener(child, progress)
+    interruption.watch(child)
+    try:
+        code, was_silent = _wait(child, listener, interruption, stall_s)
+    finally:
+        interruption.watch(None)
+        child.kill()  # of use only if this process was asked to end at once
     message = listener.finish()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -15,7 +15,7 @@ import os
 import re
 import shlex
 import subprocess
-import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -24,11 +24,10 @@ from . import files
 from .errors import FAILED, USAGE, FarmError
 from .manifest import Manifest
 from .tasks import Graph, Task, graph_of
-from .work import Worker
-from .renderer import Interruption
 
 ARRAY_MAX = 1000  # Slurm's MaxArraySize is 1001 unless a site says otherwise
 SIGNAL_BEFORE_S = 60
+CONTROLLER_WAIT_S = 40.0  # before Slurm ends a job whose time is up
 MERGE_BYTES_A_SECOND = 20e6  # what a busy shared disk gives a merge, taken low
 NOT_A_JOB = re.compile(r"[^\w.-]")
 
@@ -43,10 +42,11 @@ class Site:
     memory: str | None = None
     max_running: int | None = None
     limit_factor: float = 4.0
+    limit_minutes: int | None = None  # no job may ask for more
 
     @staticmethod
     def from_args(args) -> Site:
-        return Site(args.constraint, args.partition, args.account, args.memory, args.max_running, args.limit_factor)
+        return Site(args.constraint, args.partition, args.account, args.memory, args.max_running, args.limit_factor, args.time_limit)
 
     def options(self) -> list[str]:
         named = (("constraint", self.constraint), ("partition", self.partition), ("account", self.account), ("mem", self.memory))
@@ -64,7 +64,7 @@ def array_text(indices: list[int]) -> str:
     return ",".join(f"{a}-{b}" if b > a else str(a) for a, b in runs)
 
 
-def limit_minutes(manifest: Manifest, graph: Graph, tasks: list[Task], factor: float) -> int:
+def limit_minutes(manifest: Manifest, graph: Graph, tasks: list[Task], site: Site) -> int:
     """What the longest of the tasks was measured to take, times the factor, and the time in which it writes its checkpoint. A
     task that reaches it goes on later, so a limit that is too short costs a start and no samples."""
     shot = graph.shot
@@ -73,7 +73,8 @@ def limit_minutes(manifest: Manifest, graph: Graph, tasks: list[Task], factor: f
         seconds = (shot.setup_seconds + (longest.end - longest.begin) * shot.seconds_per_sample) / manifest.threads
     else:
         seconds = (len(longest.inputs) + 1) * manifest.film_bytes / MERGE_BYTES_A_SECOND
-    return math.ceil((seconds * factor + 2 * SIGNAL_BEFORE_S + 60) / 60)
+    minutes = math.ceil((seconds * site.limit_factor + 2 * SIGNAL_BEFORE_S + 60) / 60)
+    return min(minutes, site.limit_minutes or minutes)
 
 
 def script(manifest: Manifest, pattern: str, offset: int) -> str:
@@ -124,14 +125,14 @@ def _pattern(task: Task) -> str:
 def _submit_stage(manifest: Manifest, graph: Graph, tasks: list[Task], after: list[str], site: Site, is_dry: bool) -> list[str]:
     """Returns the jobs."""
     jobs = []
-    logs = manifest.path("engine", "logs")
-    files.make_folder(logs)
+    files.make_folder(manifest.path("engine", "logs"))
+    logs = str(manifest.path("engine", "logs")).replace("%", "%%")  # Slurm's own names begin with it
     for group in _groups(tasks):
         kind, offset = group[0].kind, _index(group[0]) // ARRAY_MAX * ARRAY_MAX
         threads = manifest.threads if kind == "part" else 1
         options = [f"--job-name={NOT_A_JOB.sub('_', manifest.folder.name)}-{group[0].shot}-{kind}",
                    "--requeue", f"--signal=B:TERM@{SIGNAL_BEFORE_S}", "--open-mode=append", f"--cpus-per-task={threads}",
-                   f"--time={limit_minutes(manifest, graph, group, site.limit_factor)}",
+                   f"--time={limit_minutes(manifest, graph, group, site)}",
                    f"--chdir={manifest.folder}", *site.options()]
         if kind == "picture":
             options.append(f"--output={logs}/{group[0].shot}-%x-%j.txt")
@@ -155,8 +156,8 @@ def _refuse_if_queued(manifest: Manifest) -> None:
     jobs = own_jobs(manifest)
     if not jobs:
         return
-    listed = _command(["squeue", "--noheader", "--format=%A %T"])
-    there = {line.split()[0] for line in listed.splitlines() if line.split()}
+    listed = _command(["squeue", "--noheader", "--format=%F"])
+    there = set(listed.split())
     queued = [job for job in jobs if job in there]
     if queued:
         raise FarmError(f"{manifest.path('engine', 'slurm.json')}: the jobs {', '.join(queued[:8])} are still in the queue: wait, or "
@@ -197,15 +198,21 @@ def _submit_shot(manifest: Manifest, graph: Graph, site: Site, is_dry: bool) -> 
 
 
 def requeue_own_job(tell: Callable[[str], None]) -> None:
-    """Puts the job of this process back into the queue, unless somebody has cancelled it."""
+    """Puts the job of this process back into the queue, unless somebody has cancelled it. A controller that is away is waited for."""
     job = os.environ.get("SLURM_JOB_ID")
     if not job:
         tell("--slurm: $SLURM_JOB_ID is not set: this is no job of Slurm, and is not put back into the queue")
         return
-    try:
-        state = _command(["squeue", "--noheader", f"--jobs={job}", "--format=%T"]).strip()
-        if state == "RUNNING":
-            _command(["scontrol", "requeue", job])
-            sys.stderr.write(f"sort-farm: job {job} goes back into the queue\n")
-    except FarmError as why:
-        tell(f"{why}; the job is not put back into the queue: 'sort-farm resume' does")
+    end = time.monotonic() + CONTROLLER_WAIT_S
+    while True:
+        try:
+            state = _command(["squeue", "--noheader", f"--jobs={job}", "--format=%T"]).strip()
+            if state == "RUNNING":
+                _command(["scontrol", "requeue", job])
+                tell(f"job {job} goes back into the queue")
+            return
+        except FarmError as why:
+            if time.monotonic() > end:
+                tell(f"{why}; the job is not put back into the queue: 'sort-farm resume' does")
+                return
+            time.sleep(1)

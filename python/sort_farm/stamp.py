@@ -24,6 +24,10 @@ def _feed(digest, path: Path, name: str) -> None:
         digest.update(stream.read(END_BYTES))
 
 
+def _fail(why: OSError) -> None:
+    raise why
+
+
 def package_stamp(scene: Path) -> str:
     """A digest of the names and sizes of a package's files, all of its scene.json, and both ends of every other file.
     The sums of parts hold a digest of all that is in the scene besides its textures; this one sees textures too."""
@@ -33,7 +37,7 @@ def package_stamp(scene: Path) -> str:
         if not root.is_dir():
             _feed(digest, root, root.name)
             return digest.hexdigest()
-        for folder, names, entries in os.walk(root):
+        for folder, names, entries in os.walk(root, onerror=_fail):
             names.sort()
             for entry in sorted(entries):
                 path = Path(folder, entry)

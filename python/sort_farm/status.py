@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -131,7 +130,7 @@ def as_text(manifest: Manifest, shots: list[ShotStatus]) -> str:
                          f"{record['message'].splitlines()[-1] if record['message'] else 'without a word'}")
         for record in [] if s.is_finished else s.lost:
             lines.append(f"{record['task']}: no sign of life from {record['host']} since "
-                         f"{duration(time.time() - record['seen'])}")
+                         f"{duration(record['silent_seconds'])}")
     return "\n".join(lines)
 
 

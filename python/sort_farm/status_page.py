@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from . import files, renderer
+from .errors import FarmError
 from .manifest import Manifest
 from .status import ShotStatus, duration
 from .tasks import graph_of
@@ -29,7 +30,10 @@ def preview(manifest: Manifest, shot_name: str, inputs_max: int = 32) -> Path | 
         paths = [path for path in paths if path.parent == paths[0].parent and path.name.split(".")[0] ==
                  paths[0].name.split(".")[0] or path.suffix == ".part" == paths[0].suffix]
     picture = manifest.path("pictures", f"{shot_name}.preview.png")
-    files.make_folder(picture.parent)
+    try:
+        files.make_folder(picture.parent)
+    except FarmError:
+        return None  # the page is of use without it
     done = renderer.merge(renderer.find(manifest.program), paths[:inputs_max], ["--png", str(picture)]) if paths else None
     return picture if done and picture.exists() else None
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import files, renderer, staging
-from .errors import DAMAGED, DONE, FAILED, GO_ON, FarmError
+from .errors import DAMAGED, DONE, GO_ON, FarmError
+from .interruption import Interruption
 from .manifest import Manifest
 from .records import Attempt
 from .stamp import package_stamp
@@ -54,12 +55,13 @@ class Worker:
     """Makes results of one farm, one at a time, in this process."""
 
     manifest: Manifest
-    interruption: renderer.Interruption
+    interruption: Interruption
     says: object = sys.stderr
     may_render: bool = True  # else a missing part is an error
     healed: list[str] = field(default_factory=list)  # results that were damaged and were made again
     _stamps: dict[str, str] = field(default_factory=dict)
     _class: str | None = None
+    _version: str | None = None
 
     @property
     def program(self) -> str:
@@ -145,14 +147,14 @@ class Worker:
     def _attempt(self, graph: Graph, task: Task, how) -> int:
         attempt = Attempt(self.manifest, task)
         try:
-            code, cpu = how(graph, task, attempt)
+            code = how(graph, task, attempt)
         except GoOn:
             attempt.end("go_on", "interrupted")
             raise
         except FarmError as why:
             attempt.end("failed", str(why))
             raise
-        attempt.end("done", "", cpu)
+        attempt.end("done")
         return code
 
     # --- parts --------------------------------------------------------------------------------------------
@@ -160,6 +162,10 @@ class Worker:
     def _check_place(self, graph: Graph) -> None:
         """Whether this machine and the package are those of the plan."""
         m, shot = self.manifest, graph.shot
+        self._version = self._version or renderer.version(self.program)
+        if self._version != m.renderer:
+            raise FarmError(f"{self.program}: this is {self._version}, and the farm was planned with {m.renderer}: pictures of "
+                            "different versions need not have the same bits")
         if "--cpu" not in m.arguments:
             self._class = self._class or renderer.own_cpu_class(self.program)
             if self._class != m.cpu:
@@ -185,8 +191,25 @@ class Worker:
             files.set_aside(path)
         return path
 
-    def _render(self, graph: Graph, task: Task, attempt: Attempt) -> tuple[int, float]:
+    def _fill_cache(self, graph: Graph, cache: Path) -> None:
+        """Has the scene's textures converted and its shaders compiled there. Several machines share the work."""
+        m, shot = self.manifest, graph.shot
+        ended = renderer.render([self.program, "--check", shot.scene, *m.arguments, *shot.arguments, "--threads", str(m.threads),
+                                 "--cache", str(cache), "--quiet"], self.interruption, m.stall_seconds, lambda done: None)
+        self._check_interrupted()
+        if ended.code not in (DONE, DAMAGED):
+            raise FarmError(f"{shot.name}: sort-render --check ended with {ended.code}: {ended.message}")
+
+    def _cache(self, graph: Graph) -> Path:
+        try:
+            return staging.cache_for(self.manifest, graph.shot.stamp, lambda cache: self._fill_cache(graph, cache), self.interruption,
+                                     self.tell)
+        except staging.Interrupted:
+            raise GoOn from None
+
+    def _render(self, graph: Graph, task: Task, attempt: Attempt) -> int:
         m, shot, final = self.manifest, graph.shot, graph.result(task)
+        attempt.is_idle = True
         self._check_place(graph)
         checkpoint = self._usable_checkpoint(graph, task)
         for folder in (final.parent, checkpoint.parent):
@@ -196,9 +219,12 @@ class Worker:
         command = [self.program, shot.scene, *m.arguments, *shot.arguments, "--samples", f"{task.begin}:{task.end}", *after,
                    "--partial", str(new), "--checkpoint", str(checkpoint), "--resume", "--keep-checkpoint",
                    "--checkpoint-interval", str(m.checkpoint_seconds), "--threads", str(m.threads),
-                   "--cache", str(staging.cache_for(m, self.tell)), "--progress", "json"]
+                   "--cache", str(self._cache(graph)), "--progress", "json"]
+        before = _date(checkpoint)
         try:
             ended = renderer.render(command, self.interruption, m.stall_seconds, attempt.beat)
+            attempt.cpu_seconds = ended.cpu_seconds
+            attempt.is_idle = _date(checkpoint) == before
             self._judge_end(graph, task, ended, checkpoint)
             found = renderer.verify(self.program, [new])[0]
             wrong = difference(m, graph, task, found)
@@ -211,7 +237,7 @@ class Worker:
         finally:
             files.remove(new)
         files.remove(checkpoint)
-        return (DAMAGED if found["is_damaged"] else DONE), ended.cpu_seconds
+        return DAMAGED if found["is_damaged"] else DONE
 
     def _judge_end(self, graph: Graph, task: Task, ended: renderer.Ended, checkpoint: Path) -> None:
         """Raises unless the renderer has written the part."""
@@ -234,12 +260,13 @@ class Worker:
 
     # --- sums and pictures ------------------------------------------------------------------------------------
 
-    def _add(self, graph: Graph, task: Task, attempt: Attempt) -> tuple[int, float]:
+    def _add(self, graph: Graph, task: Task, attempt: Attempt) -> int:
         """Adds the inputs; if that fails, reads them one by one, makes those that are damaged again, and adds once more."""
         for is_last in (False, True):
             wrong = self._merge(graph, task)
             if not wrong:
                 break
+            self._check_interrupted()  # which a terminal tells the merge, too
             bad = [i for i in self._inputs(graph, task) if not self.is_there(graph, i)]
             if is_last or not bad:
                 raise FarmError(f"{task.id}: {wrong}")
@@ -249,7 +276,7 @@ class Worker:
             for needed in self._inputs(graph, task):
                 if needed.kind == "part" or (task.kind == "sum" and not graph.shot.rounds):
                     files.remove(graph.result(needed))
-        return self._code_of(graph, task), 0.0
+        return self._code_of(graph, task)
 
     def _code_of(self, graph: Graph, task: Task) -> int:
         if task.kind == "picture":
@@ -268,7 +295,7 @@ class Worker:
         try:
             done = renderer.merge(self.program, paths, ["--partial", str(new)])
             if done.returncode not in (DONE, DAMAGED):
-                return done.stderr.strip()
+                return renderer.why(done, "sort-render merge")
             found = renderer.verify(self.program, [new], self.manifest.adaptive)[0]
             wrong = difference(self.manifest, graph, task, found)
             if wrong:
@@ -292,7 +319,7 @@ class Worker:
         try:
             done = renderer.merge(self.program, paths, ["--partial", str(total), *output])
             if done.returncode not in (DONE, DAMAGED):
-                return done.stderr.strip()
+                return renderer.why(done, "sort-render merge")
             found = renderer.verify(self.program, [total])[0]
             whole = Task(f"{shot.name}/picture", shot.name, "sum", 0, inputs[0].begin, inputs[-1].end, ())
             wrong = difference(self.manifest, graph, whole, found)
@@ -314,6 +341,13 @@ class Worker:
 
 
 OUTPUT_OPTIONS = ("--exr-type", "--metadata", "--view", "--exposure")
+
+
+def _date(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
 
 
 def _common() -> str:

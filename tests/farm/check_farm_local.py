@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 
-from farm_kit import (FARM, RENDER, check_samples, children_of, damage, environment, manifest, picture, plan, records, run, run_checks,
+from farm_kit import (FARM, RENDER, change_manifest, check_samples, children_of, damage, environment, manifest, picture, plan, records, run, run_checks,
                       sequence, single, wait)
 
 
@@ -208,13 +208,10 @@ def refusals(folder):
     (folder / "scene.0001/scene.json").write_text(text.replace('"seed": 1', '"seed": 5'))
     assert "the package is not the one that was planned" in run(FARM, "run", farm, "0001/part/0", code=1).stderr
     body = manifest(farm)
-    (farm / "manifest.json").write_text(json.dumps({**body, "cpu": "pentium-00000000"}))
+    change_manifest(farm, cpu="pentium-00000000")
     assert "parts have the class 'pentium-00000000', and this machine is of" in run(FARM, "run", farm, "0002/part/0", code=1).stderr
-    (farm / "manifest.json").write_text("{")
-    assert "manifest.json: not JSON" in run(FARM, "status", farm, code=1).stderr
-    body.pop("fan_in")
-    (farm / "manifest.json").write_text(json.dumps(body))
-    assert "manifest.json: fan_in: this field is missing" in run(FARM, "status", farm, code=1).stderr
+    change_manifest(farm, cpu=body["cpu"], renderer="sort-render 9.9.9")
+    assert "and the farm was planned with sort-render 9.9.9" in run(FARM, "run", farm, "0002/part/0", code=1).stderr
 
 
 def hung_renderer(folder):

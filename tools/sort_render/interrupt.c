@@ -1,5 +1,6 @@
 #include "tools/sort_render/interrupt.h"
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "base/temp_folder.h"
 #include "base/thread.h"
@@ -8,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* A signal to a group of processes comes once more from the parent that passes it on; a person takes longer to ask again. */
+static const double REPEATED_S = 1.0;
 
 static struct {
     _Atomic bool is_held, is_asked;
@@ -44,12 +48,16 @@ static void end_now(int signal_number, bool is_second)
 static void wait_for_signals(void *data)
 {
     SORT_UNUSED(data);
+    uint64_t asked_ns = 0;
     for (;;) {
         int signal_number;
         if (sigwait(&stop.set, &signal_number) != 0)
             continue;
+        if (atomic_load(&stop.is_asked) && clock_seconds_since(asked_ns) < REPEATED_S)
+            continue;
         if (!atomic_load(&stop.is_held) || atomic_load(&stop.is_asked))
             end_now(signal_number, atomic_load(&stop.is_asked));
+        asked_ns = clock_now_ns();
         atomic_store(&stop.is_asked, true);
     }
 }

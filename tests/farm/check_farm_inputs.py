@@ -1,0 +1,111 @@
+"""What people give a farm: check_farm_inputs.py FOLDER_OF_PROGRAMS
+
+Odd names, places that went or moved, damaged manifests, folders that cannot be written, clocks that differ."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from farm_kit import FARM, environment, manifest, picture, plan, run, run_checks, sequence, single
+
+
+def names_of_all_kinds(folder):
+    """Spaces, letters of other scripts and signs that engines give a meaning; in a locale without them, beside another Python."""
+    folder = folder / "Größe 100% $HOME 'q' 好"
+    folder.mkdir()
+    sequence(folder, 1)
+    path = folder / "scene.0001/scene.json"
+    scene = json.loads(path.read_text())
+    camera = scene["cameras"][0]["name"] = "Kamera größe/1"
+    path.write_text(json.dumps(scene))
+    odd = environment(LC_ALL="C", LANG="C", TZ="Asia/Kathmandu", PYTHONHOME="/nonexistent", PYTHONPATH="/nonexistent")
+    farm = plan(folder, 8, "--parts", 3, "--camera", camera, name="Färm 好", frames="1", env=odd)
+    run(FARM, "submit", farm, "--local", env=odd)
+    assert picture(folder, 1) == single(folder, 1, 8, "--camera", camera)
+    run(FARM, "status", farm, "--html", folder / "page.html", env=odd)
+    dry = run(FARM, "submit", plan(folder, 8, "--parts", 3, name="b", frames="1"), "--slurm", "--dry-run").stdout
+    assert "100%% $HOME" in dry.split("--output=")[1].splitlines()[0], dry
+    refused = subprocess.run([FARM, "plan", os.fsencode(folder / "c"), b"sc\xffne", "-o", "x.exr", "--spp", "1"], capture_output=True)
+    assert refused.returncode == 2 and b"names in UTF-8" in refused.stderr, refused.stderr
+
+
+def places_that_change(folder):
+    """The farm moves between two tasks; the package goes; the folder of pictures goes."""
+    sequence(folder)
+    farm = plan(folder, 8, "--parts", 2)
+    run(FARM, "run", farm, "0001/part/0")
+    farm = farm.rename(folder / "moved")
+    gone = (folder / "scene.0002").rename(folder / "gone")
+    said = run(FARM, "submit", farm, "--local", code=1).stderr
+    assert f"{folder}/scene.0002: cannot be read: No such file or directory" in said, said
+    gone.rename(folder / "scene.0002")
+    run(FARM, "resume", farm, "--local")
+    for frame in (1, 2):
+        assert picture(folder, frame) == single(folder, frame, 8)
+
+
+def damaged_manifests(folder):
+    """Each is told from the others, and nothing is rendered by it."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 2, frames="1")
+    path = farm / "manifest.json"
+    whole = path.read_text()
+    for text, says in ((whole[:-20], "not JSON"), ("[]", "this is no manifest of a farm"), ("", "not JSON"),
+                       (whole.replace('"samples": 8', '"samples": 9'), "the manifest is damaged, or was changed after the plan"),
+                       (whole.replace('"sort_farm": 1', '"sort_farm": 7'), "is of version 7, and this sort-farm reads version 1")):
+        assert text != whole
+        path.write_text(text)
+        for words in (["status", farm], ["run", farm, "0001/part/0"], ["submit", farm, "--local"], ["collect", farm]):
+            said = run(FARM, *words, code=1).stderr
+            assert "manifest.json: " in said and says in said and "Traceback" not in said, said
+    path.write_bytes(b"\xff\xfe\0")
+    assert "not JSON" in run(FARM, "status", farm, code=1).stderr
+    path.write_text(whole)
+    run(FARM, "submit", farm, "--local")
+
+
+def may_not_be_written(folder):
+    """A disk that is mounted to be read: status reads it, tasks name the file."""
+    sequence(folder, 1)
+    disk = folder / "disk"
+    disk.mkdir()
+    if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "none", disk], capture_output=True).returncode != 0:
+        print("no disk can be mounted here: folders that cannot be written are not tried")
+        return
+    try:
+        farm = plan(folder, 8, "--parts", 2, name="disk/farm", frames="1")
+        run(FARM, "run", farm, "0001/part/0")
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        assert "1/2" in run(FARM, "status", farm, "--html", folder / "page.html", code=5).stdout
+        run(FARM, "run", farm, "0001/part/0")  # it is there: nothing has to be written
+        said = run(FARM, "submit", farm, "--local", code=1).stderr
+        assert "Read-only file system" in said and "Traceback" not in said, said
+        said = run(FARM, "plan", disk / "b", folder / "scene.0001", "-o", folder / "x.exr", "--spp", 1, code=1).stderr
+        assert f"{disk}/b: the folder cannot be made: Read-only file system" in said, said
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        run(FARM, "resume", farm, "--local")
+        assert picture(folder, 1) == single(folder, 1, 8)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def clocks_that_differ(folder):
+    """Signs of life are dated by the disk: what a node's own clock says does not matter."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 2, frames="1")
+    place = farm / "running/0001"
+    place.mkdir(parents=True)
+    for name, host, silent_s in (("a", "future", 0), ("b", "silent", 600)):
+        path = place / f"part-0.{name}.json"
+        path.write_text(json.dumps({"task": "0001/part/0", "host": host, "pid": 1, "begun": time.time() + 86400, "fraction": 0.5}))
+        os.utime(path, (time.time() - silent_s,) * 2)
+    shot = json.loads(run(FARM, "status", farm, "--json", code=5).stdout)["shots"][0]
+    assert [record["host"] for record in shot["running"]] == ["future"] and [record["host"] for record in shot["lost"]] == ["silent"], shot
+    assert "no sign of life from silent since 10 min" in run(FARM, "status", farm, code=5).stdout
+
+
+run_checks(*(check for check in (names_of_all_kinds, places_that_change, damaged_manifests, may_not_be_written, clocks_that_differ)
+             if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))

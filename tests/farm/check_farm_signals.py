@@ -1,0 +1,129 @@
+"""Requests to end, at any moment: check_farm_signals.py FOLDER_OF_PROGRAMS
+
+Nothing is lost or left behind, whoever hears of it first: the task, the renderer, or both at once as in a terminal."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+from farm_kit import FARM, RENDER, environment, picture, plan, records, run, run_checks, sequence, single, wait
+
+
+def check_nothing_left(farm):
+    left = [path for kind in ("parts", "sums", "running", "pictures") for path in farm.glob(f"{kind}/**/*")
+            if path.name.startswith(".") or (kind == "running" and path.is_file())]
+    assert not left, left
+
+
+def in_the_first_moments(folder):
+    """While Python starts, imports, reads the manifest, and before the renderer listens."""
+    sequence(folder, 1)
+    farm = plan(folder, 64, "--parts", 2, frames="1")
+    codes = set()
+    for words in (["run", farm, "0001/part/0"], ["submit", farm, "--local"]):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            for step in range(14):
+                process = subprocess.Popen([FARM, *words], stderr=subprocess.PIPE, text=True)
+                time.sleep(0.015 * step)
+                process.send_signal(number)
+                said = process.communicate(timeout=60)[1]
+                assert "Traceback" not in said and "Fatal" not in said, said
+                assert process.returncode in (0, 4) or (process.returncode == -number and not said), (process.returncode, said)
+                assert process.returncode != 4 or "interrupted" in said, said
+                codes.add(process.returncode)
+    assert 4 in codes, codes
+    check_nothing_left(farm)
+    run(FARM, "submit", farm, "--local")
+    assert picture(folder, 1) == single(folder, 1, 64)
+
+
+def started(farm, *words):
+    """A command in a group of its own whose renderer has begun to render, and has written no checkpoint yet."""
+    process = subprocess.Popen([FARM, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    beats = list(farm.glob("running/0001/*"))
+    wait(lambda: [path for path in farm.glob("running/0001/*") if path not in beats], "no task begins")
+    time.sleep(1)
+    assert process.poll() is None, process.stderr.read()
+    return process
+
+
+def held(farm):
+    """The samples that the checkpoint holds; the interval is long, so it was written at the end."""
+    path = farm / "checkpoints/0001/part-0.checkpoint"
+    return json.loads(run(RENDER, "verify", path).stdout)["samples"] if path.exists() else 0
+
+
+def everybody_hears_it(folder):
+    """As Ctrl-C of a terminal and scancel have it. A renderer that is told twice must not give up its checkpoint."""
+    sequence(folder, 1)
+    farm = plan(folder, 900, "--parts", 1, "--checkpoint-interval", 1000, frames="1")
+    before = 0
+    for number, words in ((signal.SIGINT, ["run", farm, "0001/part/0"]), (signal.SIGTERM, ["submit", farm, "--local"])):
+        process = started(farm, *words)
+        os.killpg(process.pid, number)
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 4 and held(farm) > before, (process.returncode, before, held(farm), said)
+        before = held(farm)
+        assert records(farm)[-1]["outcome"] == "go_on" and records(farm)[-1]["cpu_seconds"] > 0, records(farm)[-1]
+    check_nothing_left(farm)
+    run(FARM, "submit", farm, "--local")
+    assert picture(folder, 1) == single(folder, 1, 900)
+
+
+def what_nohup_ignores(folder):
+    sequence(folder, 1)
+    farm = plan(folder, 64, "--parts", 1, frames="1")
+    process = subprocess.Popen(["nohup", FARM, "submit", str(farm), "--local"], stderr=subprocess.PIPE, text=True)
+    for _ in range(20):
+        time.sleep(0.05)
+        process.send_signal(signal.SIGHUP)
+    assert process.wait(60) == 0, process.stderr.read()
+
+
+def while_it_plans(folder):
+    """What a plan has begun is removed; the next one works."""
+    sequence(folder, 1)
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    for delay in (0.2, 0.5, 0.8):
+        process = subprocess.Popen([FARM, "plan", folder / "farm", folder / "scene.0001", "-o", folder / "x.exr", "--spp", "100000"],
+                                   stderr=subprocess.PIPE, text=True, env=environment(TMPDIR=str(temporary)))
+        time.sleep(delay)
+        process.terminate()
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode in (4, -signal.SIGTERM) and "Traceback" not in said, (process.returncode, said)
+        assert not list(temporary.iterdir()) and not (folder / "farm/manifest.json").exists()
+    farm = plan(folder, 8, "--parts", 1, frames="1")
+    run(FARM, "submit", farm, "--local")
+
+
+def a_merge(folder):
+    """It is no failure if a merge hears the request too. One that is killed is a failure, even without a word."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 2, frames="1")
+    run(FARM, "run", farm, "0001/part/0", "0001/part/1")
+    slow = folder / "renderer"
+    slow.write_text(f'#!/bin/sh\n[ "$1" != merge ] || sleep 30\nexec "{RENDER}" "$@"\n')
+    slow.chmod(slow.stat().st_mode | stat.S_IXUSR)
+    process = subprocess.Popen([FARM, "run", farm, "0001/picture"], stderr=subprocess.PIPE, text=True, start_new_session=True,
+                               env=environment(SORT_RENDER=str(slow)))
+    wait(lambda: list(farm.glob("running/0001/picture*")), "no merge begins")
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=20)[1]
+    assert process.returncode == 4 and [record["outcome"] for record in records(farm)][-1] == "go_on", (process.returncode, said)
+    killing = folder / "killing"
+    killing.write_text(f'#!/bin/sh\n[ "$1" != merge ] || kill -9 $$\nexec "{RENDER}" "$@"\n')
+    killing.chmod(slow.stat().st_mode)
+    said = run(FARM, "run", farm, "0001/picture", code=1, env=environment(SORT_RENDER=str(killing))).stderr
+    assert "0001/picture: sort-render merge was killed by signal 9 (out of memory?)" in said, said
+    run(FARM, "run", farm, "0001/picture")
+    assert picture(folder, 1) == single(folder, 1, 8)
+
+
+run_checks(*(check for check in (in_the_first_moments, everybody_hears_it, what_nohup_ignores, while_it_plans, a_merge)
+             if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
