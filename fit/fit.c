@@ -17,6 +17,9 @@ static Status check_param(const FitParam *p, FitMethod method, Error *err)
         return error_set(err, STATUS_INVALID,
                          "the bounds of '%s' are %g and %g: give a lower and then a higher one",
                          p->name, p->low, p->high);
+    if (!isfinite(p->high - p->low))
+        return error_set(err, STATUS_INVALID, "the bounds of '%s', %g and %g, are too far apart",
+                         p->name, p->low, p->high);
     if (!(p->start >= p->low && p->start <= p->high))
         return error_set(err, STATUS_INVALID, "'%s' starts at %g, outside of its bounds %g and %g",
                          p->name, p->start, p->low, p->high);

@@ -25,7 +25,7 @@ typedef enum FitMethod {
 
 typedef struct FitParam {
     const char *name; /* for messages */
-    double low, high; /* finite, low < high */
+    double low, high; /* finite, as is high - low; low < high */
     double start;     /* from low to high */
     bool is_whole;    /* only whole numbers are tried; FIT_CMA only */
 } FitParam;

@@ -1,8 +1,7 @@
 /* Checkpoints. A file is a header, the numbers of the fit, and a check sum of all before it; the byte order is the machine's,
  * and the header tells.
  *
- *   8 bytes magic | u64 digest of the description | u32 param_count, starts, iterations, start, iteration, flags, history_count
- *   u32 order | u64 evaluations, draws, memory_count | doubles: x, value, best, best_value, memory, history | u32 firsts | u32 crc */
+ *   Header | doubles: x, value, best, best_value, memory, history | u32 firsts | u32 crc */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/crc32c.h"
@@ -123,8 +122,8 @@ static Status check_header(const Fit *fit, const Header *h, const char *path, Er
     if (h->starts > own.starts || h->iterations > own.iterations ||
         (h->iterations != own.iterations && fit->desc.method == FIT_ADAM))
         return error_set_at(err, STATUS_INVALID, path,
-                            "the checkpoint is one of a fit of %u iterations from %u starts",
-                            h->iterations, h->starts);
+                            "the checkpoint is one of a fit of %u iterations from %u start%s",
+                            h->iterations, h->starts, h->starts == 1 ? "" : "s");
     return STATUS_OK;
 }
 

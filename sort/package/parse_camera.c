@@ -22,7 +22,7 @@ static Status get_angle_range(JsonCursor *object, const char *field, double limi
 
 /* The widest view of the largest picture, moved as far as these allow, can still be normalised in single precision. */
 static const double size_max_m = 1e9, ratio_max = 1e3, shift_max = 1e6, polynomial_max = 1e6,
-                    window_max_m = 1e18;
+                    reach_max_m = 1e18;
 
 static Status parse_ratio(JsonCursor *c, const char *field, float *out_value, Error *err)
 {
@@ -78,19 +78,6 @@ static Status parse_fisheye(JsonCursor *c, SceneCamera *camera, Error *err)
                            "must be [left, right, bottom, top] with left < right, bottom < top");
 }
 
-/* Refuses a view from the side of which rays would begin where they have no precision, even if the picture is 65536 times
- * as wide as high. */
-static Status check_window(JsonCursor *c, const SceneCamera *camera, Error *err)
-{
-    double aspect = camera->pixel_aspect > 1.0f ? (double)camera->pixel_aspect : 1.0;
-    double shift = fmax(fabs((double)camera->lens_shift.x), fabs((double)camera->lens_shift.y));
-    if ((shift + 0.5) * aspect * (double)camera->height_m * 65536.0 < window_max_m)
-        return STATUS_OK;
-    return json_fail(
-        c, err, "height_m, lens_shift and pixel_aspect move the picture farther than %g m away",
-        window_max_m);
-}
-
 /* Parses the fields of the camera's kind. Limits of angles keep the projection finite. */
 static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
 {
@@ -102,8 +89,7 @@ static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
     case SCENE_CAMERA_ORTHOGRAPHIC:
         TRY(json_get_float(c, "height_m", JSON_REQUIRED, 1.0 / size_max_m, size_max_m,
                            &camera->height_m, err));
-        TRY(parse_lens(c, camera, err));
-        return check_window(c, camera, err);
+        return parse_lens(c, camera, err);
     case SCENE_CAMERA_EQUIRECTANGULAR:
         TRY(get_angle_range(c, "longitude_degrees", 180.0, 180.0f, &camera->longitude_rad, err));
         return get_angle_range(c, "latitude_degrees", 90.0, 90.0f, &camera->latitude_rad, err);
@@ -130,6 +116,39 @@ static Status parse_clip(JsonCursor *c, SceneCamera *camera, Error *err)
     return STATUS_OK;
 }
 
+/* Returns how far from the camera's place a ray of an orthographic picture may begin, even if the picture is 65536 times as
+ * wide as high. */
+static double window_m(const SceneCamera *camera)
+{
+    double aspect = camera->pixel_aspect > 1.0f ? (double)camera->pixel_aspect : 1.0;
+    double shift = fmax(fabs((double)camera->lens_shift.x), fabs((double)camera->lens_shift.y));
+    return (shift + 0.5) * aspect * (double)camera->height_m * 65536.0;
+}
+
+/* Returns the largest coordinate that the camera's place has while the shutter is open. */
+static double place_m(const SceneCamera *camera)
+{
+    double most = 0.0;
+    for (uint32_t i = 0; i < camera->key_count || i == 0; ++i) {
+        const mat4 *key = camera->key_count > 0 ? &camera->keys[i] : &camera->camera_to_world;
+        for (int k = 0; k < 3; ++k)
+            most = fmax(most, fabs((double)key->m[k][3]));
+    }
+    return most;
+}
+
+/* Refuses a camera whose rays would begin where they have no precision; Embree aborts there. */
+static Status check_reach(JsonCursor *c, const SceneCamera *camera, Error *err)
+{
+    double window = camera->kind == SCENE_CAMERA_ORTHOGRAPHIC ? window_m(camera) : 0.0;
+    if (place_m(camera) + window < reach_max_m)
+        return STATUS_OK;
+    return json_fail(c, err,
+                     "the transform, or height_m, lens_shift and pixel_aspect, move the picture "
+                     "farther than %g m away",
+                     reach_max_m);
+}
+
 static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)
 {
     static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
@@ -141,6 +160,7 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, E
     camera->kind = (SceneCameraKind)kind;
     TRY(parse_camera_transform(p, c, camera, err));
     TRY(parse_projection(c, camera, err));
+    TRY(check_reach(c, camera, err));
     TRY(parse_clip(c, camera, err));
     return json_finish(c, err);
 }

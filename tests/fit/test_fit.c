@@ -474,6 +474,7 @@ static void test_refusals(void **state)
         {{"x", 2, 1, 1, false}, FIT_ADAM, 1, 5, 1, 0, "the bounds of 'x' are 2 and 1"},
         {{"x", 1, 1, 1, false}, FIT_ADAM, 1, 5, 1, 0, "the bounds of 'x' are 1 and 1"},
         {{"x", 0, (double)INFINITY, 1, false}, FIT_ADAM, 1, 5, 1, 0, "the bounds of 'x'"},
+        {{"x", -1e308, 1e308, 1, false}, FIT_ADAM, 1, 5, 1, 0, "are too far apart"},
         {{"x", 0, 1, 2, false}, FIT_ADAM, 1, 5, 1, 0, "'x' starts at 2, outside"},
         {{"x", 0, 1, (double)NAN, false}, FIT_ADAM, 1, 5, 1, 0, "'x' starts at nan"},
         {{"x", 0, 1, 1, true}, FIT_LBFGS, 1, 5, 1, 0, "only cma does"},

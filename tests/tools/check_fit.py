@@ -152,6 +152,24 @@ def check_time_limit(folder):
     expect(re.search(r"start 1 of 1, iteration \d+ of 10000000: loss .*, best .*; \d s, at most \d+ s to go", done.stderr), done.stderr)
 
 
+def check_interrupted(folder):
+    """The first signal ends a fit with its results and exit code 4; one during the work before ends the program."""
+    make(folder, size="256x256")
+    command = [BIN / "sslc", "fit", "waves.ssl", "--target", "target.exr", "-n", "10000000", "--step", "0.001"]
+    for name in ("SIGINT", "SIGTERM"):
+        outputs = [folder / f"{name}.{end}" for end in ("json", "png", "html")]
+        options = [word for pair in zip(("-o", "--picture", "--report"), outputs) for word in pair]
+        with subprocess.Popen([*command, *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            first = process.stderr.readline()
+            process.send_signal(getattr(signal, name))
+            said, told = process.communicate(timeout=60)
+        expect(first.startswith("start 1 of 1") and process.returncode == 4, f"{name}: {process.returncode}: {first}{told}")
+        expect(f"stopped by {name}\n" in told and "pitch=" in said, f"{name}: {said}{told}")
+        expect(all(path.exists() for path in outputs), f"{name}: an output is missing")
+    found = json.loads((folder / "SIGINT.json").read_text())
+    expect(list(found) == list(WANTED) and found["pitch"] != 3, f"the result is no better than the start: {found}")
+
+
 def check_report(folder):
     make(folder)
     fit(folder, "--starts", 3, "-n", 50, "--quiet", "--report", "page.html")
@@ -182,6 +200,8 @@ def check_messages(folder):
         (["waves.ssl", "--target", "flat.png", "-f", "pich"], 2, "did you mean 'pitch'?"),
         (["waves.ssl", "--target", "flat.png", "-f", "pitch=2"], 2, "no bounds like"),
         (["waves.ssl", "--target", "flat.png", "-f", "pitch=9..2"], 2, "the bounds of 'pitch' are 9 and 2"),
+        (["waves.ssl", "--target", "flat.png", "-f", "pitch=1..1e39"], 2, "a float goes from -3.40282e+38 to 3.40282e+38"),
+        (["waves.ssl", "--target", "flat.png", "-m", "cma", "-f", "steps=1..1e10"], 2, "an int goes from -2.14748e+09 to"),
         (["waves.ssl", "--target", "flat.png", "-f", "pitch=4..5"], 2, "'pitch' starts at 3, outside of its bounds"),
         (["waves.ssl", "--target", "flat.png", "-f", "pitch", "-f", "pitch"], 2, "fitted twice"),
         (["waves.ssl", "--target", "flat.png", "--output", "q"], 2, "no output 'q'"),
@@ -208,4 +228,4 @@ def check_messages(folder):
 
 
 run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_threads, check_killed, check_time_limit,
-           check_report, check_messages)
+           check_interrupted, check_report, check_messages)

@@ -2,12 +2,15 @@
 check_serve.py FOLDER_OF_PROGRAMS"""
 
 import json
+import os
 import random
 import shutil
+import signal
+import subprocess
 import time
 
 from serve_kit import ENDS, Server
-from tool_kit import expect, package, run, run_checks
+from tool_kit import BIN, expect, package, run, run_checks
 
 SIZE = [24, 16]
 
@@ -97,6 +100,8 @@ def check_mistakes(folder):
         (b'{"command": "render", "options": ["--frame", "1..2"]}', "does not take --frame"),
         (b'{"command": "render", "options": ["--help"]}', "does not take --help"),
         (b'{"command": "render", "options": ["other"], "pixels": "p"}', "unexpected argument"),
+        (b'{"command": "render", "pixels": "p", "options": ["--stats"]}', "'--stats' needs a value"),
+        (b'{"command": "load", "scene": ""}', "scene: is empty"), (b'{"command": "load", "scene": "-q"}', "write './-q'"),
         (b'{"command": "render"}', "nothing to write"),
         (b'{"command": "render", "pixels": "p", "options": ["--threads", "7"]}', "belong to the command 'load'"),
         (b'{"command": "render", "pixels": "scene/scene.json"}', "file of its own"),
@@ -106,6 +111,8 @@ def check_mistakes(folder):
         (b'{"command": "render", "pixels": "p", "camera": {"name": "c", "fov_y_degrees": 400, "transform": '
          b'[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1]}}', "camera.fov_y_degrees"),
         (b'{"command": "load", "scene": "nowhere"}', "no such file"), (b'{"command": "load", "scene": "empty"}', "scene.json"),
+        (b'{"command": "render", "pixels": "p", "camera": {"name": "c", "fov_y_degrees": 40, "transform": '
+         b'[1,0,0,1e19,0,1,0,0,0,0,1,0,0,0,0,1]}}', "farther than 1e+18 m"),
         (b"[" * 100000, "depth"), (b"\xff\xfe{}", "line 1"), (b'{"command": "render", "id": 1, "id": 1}', "duplicate"),
     ]
     with Server(folder) as server:
@@ -172,6 +179,20 @@ def check_stop(folder):
             code = server.process.wait(30)
             expect(code == (4 if is_busy else 0), f"the end of input: exit code {code}")
             expect(served(other, folder, []) == fresh(folder, scene, *cache), "the other renderer")
+    for sign, code in ((signal.SIGINT, 4), (signal.SIGTERM, 4), (None, 1)):  # None: events cannot be written
+        with Server(folder) as server:
+            server.do("load", scene=str(scene), options=cache)
+            server.send("render", **long)
+            if sign:
+                server.process.send_signal(sign)
+            else:
+                server.process.stdout.close()
+            said = server.process.stderr.read().decode()
+            expect(server.process.wait(30) == code and ("interrupted" if sign else "standard output cannot") in said, f"{sign}: {said}")
+    unreadable = os.open(folder, os.O_RDONLY)
+    done = subprocess.run([BIN / "sort-render", "serve"], stdin=unreadable, capture_output=True, text=True, timeout=30, check=False)
+    os.close(unreadable)
+    expect(done.returncode == 1 and "standard input cannot be read" in done.stderr, f"a folder as input: {done}")
     done = run("sort-render", "serve", "now", folder=folder)
     expect(done.returncode == 2, f"serve with an argument: {done.returncode}")
 

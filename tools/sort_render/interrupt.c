@@ -40,7 +40,7 @@ static void end_now(int signal_number, bool is_second)
         (void)sigprocmask(SIG_UNBLOCK, &stop.set, NULL);
         (void)raise(signal_number);
     }
-    static const char text[] = "\nsort-render: interrupted before the render began\n";
+    static const char text[] = "\nsort-render: interrupted\n";
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _Exit(stop.code);
 }

@@ -36,6 +36,18 @@ static Status read_camera(JsonCursor *root, ServeCommand *c, Error *err)
     return scene_parse_camera(c->arena, &camera, &c->camera, err);
 }
 
+/* A scene is the first argument of a command line, where it shall not look like an option. */
+static Status read_scene(JsonCursor *root, ServeCommand *c, Error *err)
+{
+    JsonCursor scene;
+    TRY(json_get_any(root, "scene", JSON_REQUIRED, &scene, err));
+    TRY(json_as_string(&scene, &c->scene, err));
+    if (c->scene[0] == '\0')
+        return json_fail(&scene, err, "is empty");
+    return c->scene[0] == '-' ? json_fail(&scene, err, "begins with '-': write './%s'", c->scene)
+                              : STATUS_OK;
+}
+
 static Status read_fields(ServeCommand *c, Error *err)
 {
     JsonCursor root;
@@ -45,7 +57,7 @@ static Status read_fields(ServeCommand *c, Error *err)
     TRY(json_get_choice(&root, "command", JSON_REQUIRED, kind_names, SORT_COUNT_OF(kind_names),
                         &kind, err));
     if (kind == SERVE_LOAD) {
-        TRY(json_get_string(&root, "scene", JSON_REQUIRED, &c->scene, err));
+        TRY(read_scene(&root, c, err));
         TRY(json_get_bool(&root, "is_edited", JSON_OPTIONAL, &c->is_edited, err));
     }
     if (kind == SERVE_LOAD || kind == SERVE_RENDER)

@@ -1,6 +1,9 @@
 #include "tools/sort_render/serve_event.h"
 
 #include "base/check.h"
+#include "tools/sort_render/command_line.h"
+#include "tools/sort_render/interrupt.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +26,11 @@ void serve_event_send(ServeEvent *event)
     strbuf_append_char(&event->text, '\n');
     if (!event->text.failed)
         (void)fwrite(event->text.data, 1, event->text.size_bytes, stdout);
-    (void)fflush(stdout);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        Error err = {0};
+        (void)error_set(&err, STATUS_IO, "standard output cannot be written: %s", strerror(errno));
+        interrupt_end(tool_fail(&err, EXIT_FAILED));
+    }
     strbuf_free(&event->text);
 }
 

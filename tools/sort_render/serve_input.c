@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "tools/sort_render/command_line.h"
 #include "tools/sort_render/interrupt.h"
 #include <errno.h>
 #include <string.h>
@@ -14,7 +15,6 @@ struct ServeInput {
     Thread *thread;
     StrBuf line;      /* the reader's: what has arrived of a line */
     bool is_too_long; /* the reader's: the line is dropped up to its end */
-    int code;
     _Atomic bool stop;
 
     Mutex lock;
@@ -120,7 +120,12 @@ static void read_input(void *data)
         ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
         if (count < 0 && errno == EINTR)
             continue;
-        if (count <= 0)
+        if (count < 0) {
+            Error err = {0};
+            (void)error_set(&err, STATUS_IO, "standard input cannot be read: %s", strerror(errno));
+            interrupt_end(tool_fail(&err, EXIT_FAILED));
+        }
+        if (count == 0)
             break;
         if (!take_bytes(in, bytes, (size_t)count))
             return;
@@ -128,16 +133,16 @@ static void read_input(void *data)
     mutex_lock(&in->lock);
     bool is_idle = in->is_idle && !in->first;
     mutex_unlock(&in->lock);
-    interrupt_end(is_idle ? 0 : in->code);
+    interrupt_end(is_idle ? EXIT_DONE : EXIT_INTERRUPTED);
 }
 
-Status serve_input_start(int code, ServeInput **out_input, Error *err)
+Status serve_input_start(ServeInput **out_input, Error *err)
 {
     ServeInput *in = MEM_NEW(ServeInput);
     *out_input = NULL;
     if (!in)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    in->code = code;
+    in->is_idle = true;
     mutex_init(&in->lock);
     cond_init(&in->arrived);
     Status status = thread_create("input", 0, read_input, in, &in->thread, err);

@@ -16,8 +16,8 @@ enum { SERVE_WAITING_MAX = 1024 };
 
 typedef struct ServeInput ServeInput;
 
-/* Starts to read standard input. code: of the program when the input ends during work. *out_input is the caller's. */
-Status serve_input_start(int code, ServeInput **out_input, Error *err) SORT_MUST_CHECK;
+/* Starts to read standard input. The exit code when it ends is EXIT_INTERRUPTED during work. *out_input is the caller's. */
+Status serve_input_start(ServeInput **out_input, Error *err) SORT_MUST_CHECK;
 /* Waits for the next command, which is the caller's. One of kind RENDER may be stopped already; afterwards *serve_input_stop is set
  * when a 'stop' arrives while it runs, which is until the next call. NULL is never returned: 'quit' is the last one. */
 ServeCommand *serve_input_take(ServeInput *input);

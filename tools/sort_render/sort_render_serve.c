@@ -16,6 +16,7 @@
 #include "tools/sort_render/render_report.h"
 #include "tools/sort_render/serve_event.h"
 #include "tools/sort_render/serve_input.h"
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,14 +71,14 @@ static Status read_options(const ServeCommand *scene, const ServeCommand *pictur
     union {
         const char *constant;
         char *text;
-    } argv[2 * SERVE_OPTIONS_MAX + 4] = {{"sort-render"}};
+    } argv[2 * SERVE_OPTIONS_MAX + 3] = {{"sort-render"}};
     int argc = 1;
+    argv[argc++].constant =
+        scene->scene; /* before the options, so that none takes it for its value */
     for (uint32_t i = 0; i < scene->option_count; ++i)
         argv[argc++].constant = scene->options[i];
     for (uint32_t i = 0; picture && i < picture->option_count; ++i)
         argv[argc++].constant = picture->options[i];
-    argv[argc++].constant = "--";
-    argv[argc++].constant = scene->scene;
     ASSERT((size_t)argc < SORT_COUNT_OF(argv));
     return render_command_read(argc, &argv[0].text, out_command, err);
 }
@@ -320,9 +321,11 @@ static int serve(void)
     ServeEvent event;
     Session session = {.log = {.level = LOG_LEVEL_WARNING, .write = write_log}, .id = SERVE_NO_ID};
     session.log.data = &session;
+    (void)signal(SIGPIPE,
+                 SIG_IGN); /* an event that cannot be written says so, and ends the program */
     if (interrupt_start(EXIT_INTERRUPTED, &err) != STATUS_OK ||
         render_store_create(&session.store, &err) != STATUS_OK ||
-        serve_input_start(EXIT_INTERRUPTED, &session.input, &err) != STATUS_OK)
+        serve_input_start(&session.input, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
     serve_event_begin(&event, "ready", SERVE_NO_ID);
     json_write_u64(&event.json, "protocol", SERVE_PROTOCOL);

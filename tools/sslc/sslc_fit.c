@@ -7,8 +7,11 @@
 #include "base/file_claims.h"
 #include "base/path.h"
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { FIT_INTERRUPTED = 4 }; /* the exit code; sort-render has the same */
 
 typedef struct FitOptions {
     SslcBuildOptions build;
@@ -31,8 +34,9 @@ typedef struct Run {
     FitShader *shader;
     Fit *fit;
     double start_loss;
-    SslcGrid grid; /* with the target's size */
-    bool is_stopped, has_failed;
+    SslcGrid grid;          /* with the target's size */
+    const char *stopped_by; /* NULL: the fit has come to its end */
+    bool has_failed;
 } Run;
 
 static const char *const loss_words[] = {"l1", "l2", NULL};
@@ -266,6 +270,32 @@ static void print_progress(const Run *run, double seconds, uint64_t iterations_b
     (void)fputc('\n', stderr);
 }
 
+static volatile sig_atomic_t caught_signal;
+
+static void catch_signal(int signal_number)
+{
+    caught_signal = signal_number;
+}
+
+/* From now on the first SIGINT or SIGTERM ends the fit with its results, the next one the program. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = catch_signal,
+                               .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* Returns what ends the fit before its end, NULL: nothing. */
+static const char *find_stop(const FitOptions *o, uint64_t begin_ns)
+{
+    if (caught_signal)
+        return caught_signal == SIGINT ? "SIGINT" : "SIGTERM";
+    return o->time_limit > 0 && clock_seconds_since(begin_ns) >= o->time_limit ? "--time-limit"
+                                                                               : NULL;
+}
+
 static Status loop(Run *run, Error *err)
 {
     const FitOptions *o = run->options;
@@ -273,11 +303,8 @@ static Status loop(Run *run, Error *err)
     const uint32_t *firsts;
     uint32_t before, starts;
     (void)fit_history(run->fit, &before, &firsts, &starts);
-    while (!fit_is_done(run->fit)) {
-        if (o->time_limit > 0 && clock_seconds_since(begin) >= o->time_limit) {
-            run->is_stopped = true;
-            break;
-        }
+    catch_signals();
+    while (!fit_is_done(run->fit) && !(run->stopped_by = find_stop(o, begin))) {
         TRY(fit_step(run->fit, err));
         if (!o->quiet && clock_seconds_since(printed) >= 1) {
             print_progress(run, clock_seconds_since(begin), before);
@@ -327,11 +354,11 @@ static Status give_results(Run *run, Error *err)
         (void)fprintf(stderr, "%llu evaluations had no finite loss or gradient; the first: %s\n",
                       (unsigned long long)undefined, text);
     if (!o->quiet)
-        (void)fprintf(stderr, "loss %.9g, at the start %.9g, after %llu evaluations%s\n", value,
+        (void)fprintf(stderr, "loss %.9g, at the start %.9g, after %llu evaluations%s%s%s\n", value,
                       run->start_loss, (unsigned long long)fit_progress(run->fit).evaluations,
-                      !run->is_stopped ? ""
-                      : o->checkpoint  ? "; stopped by --time-limit, --resume goes on"
-                                       : "; stopped by --time-limit");
+                      run->stopped_by ? "; stopped by " : "",
+                      run->stopped_by ? run->stopped_by : "",
+                      run->stopped_by && o->checkpoint ? ", --resume goes on" : "");
     if (o->values)
         TRY(write_values(run, best, err));
     if (o->picture)
@@ -397,6 +424,8 @@ static Status check_files(const FitOptions *o, const char *path, Error *err)
 
 static int exit_code(const Run *run, Status status, const Error *err)
 {
+    if (status == STATUS_OK && run->stopped_by && caught_signal)
+        return FIT_INTERRUPTED;
     if (status == STATUS_OK)
         return run->has_failed ? TOOL_FAILED : TOOL_DONE;
     if (err->code != STATUS_OK)

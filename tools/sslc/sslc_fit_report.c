@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/temp_folder.h"
 #include "tools/sslc/sslc_fit.h"
 #include <math.h>
 #include <stdio.h>
@@ -167,17 +168,17 @@ static Status put_difference(StrBuf *out, const char *folder, const FitReport *r
 static Status put_pictures(StrBuf *out, const FitReport *r, Error *err)
 {
     static const char *const names[3] = {"target", "start", "result"};
-    char folder[PATH_BYTES];
-    TRY(file_make_temp_directory("sslc-fit", folder, err));
+    TempFolder folder;
+    TRY(temp_folder_create("fit", &folder, err));
     strbuf_append_c(out, "<h2>Pictures</h2>\n<div class=\"pictures\">\n");
     Status status = STATUS_OK;
     for (uint32_t i = 0; i < 3 && status == STATUS_OK; ++i)
-        status = put_picture(out, folder, names[i], r->pictures[i], err);
+        status = put_picture(out, folder.path, names[i], r->pictures[i], err);
     if (status == STATUS_OK)
-        status = put_difference(out, folder, r, err);
+        status = put_difference(out, folder.path, r, err);
     strbuf_append_c(out, "</div>\n");
     Error ignored = {0};
-    Status removed = file_remove_tree(folder, status == STATUS_OK ? err : &ignored);
+    Status removed = temp_folder_remove(&folder, status == STATUS_OK ? err : &ignored);
     return status == STATUS_OK ? removed : status;
 }
 

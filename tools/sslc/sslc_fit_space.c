@@ -1,6 +1,7 @@
 #include "base/check.h"
 #include "base/json_write.h"
 #include "tools/sslc/sslc_fit.h"
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,18 @@ static Status find_start(Finder *f, const SslParamInfo *param, double *out)
     return STATUS_OK;
 }
 
+/* Refuses bounds between which there are numbers that the parameter cannot have. */
+static Status check_bounds(const Finder *f, const char *name, bool is_int, double low, double high)
+{
+    double least = is_int ? (double)INT32_MIN : -(double)FLT_MAX;
+    double most = is_int ? (double)INT32_MAX : (double)FLT_MAX;
+    if (!(low < least || high > most))
+        return STATUS_OK;
+    return error_set(f->err, STATUS_INVALID,
+                     "the bounds of '%s' are %g and %g: %s goes from %g to %g", name, low, high,
+                     is_int ? "an int" : "a float", least, most);
+}
+
 static Status add_param(Finder *f, uint32_t index, double low, double high)
 {
     FitSpace *s = f->space;
@@ -94,6 +107,7 @@ static Status add_param(Finder *f, uint32_t index, double low, double high)
         SslType kind = ssl_value_kind(param->type, param->shape, i);
         if (!is_fitted_kind(f, kind))
             continue;
+        TRY(check_bounds(f, param->name, kind == SSL_INT, low, high));
         if (s->count == f->room)
             return error_set(f->err, STATUS_LIMIT, "more than %u numbers to fit", f->room);
         const char *name =
