@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from . import cost, errors, manifest, plan, records
@@ -54,19 +55,21 @@ def run_run(args, rest) -> int:
     worst = 0
     for name in args.task:
         graph, task = find(farm, name)
+        before = records.failures(farm, task) if args.slurm else 0
         try:
             worst = max(worst, Worker(farm, interruption).make(graph, task))
         except GoOn:
             tell(f"{name}: interrupted; start it again to go on")
-            return _hand_back(args, farm, task, GO_ON)
+            return _hand_back(args, farm, task, GO_ON, before)
         except FarmError as why:
             tell(str(why))
-            return _hand_back(args, farm, task, why.code)
+            return _hand_back(args, farm, task, why.code, before)
     return worst
 
 
-def _hand_back(args, farm, task, code: int) -> int:
-    """Lets the engine start the task again if it may be."""
+def _hand_back(args, farm, task, code: int, failures_before: int) -> int:
+    """Lets the engine start the task again if it may be. A failure that cannot be recorded, as on a full disk, would be tried
+    again for ever."""
     if args.slurm:
         from . import slurm
         idle = records.idle_attempts(farm, task) if code == GO_ON else 0
@@ -75,7 +78,7 @@ def _hand_back(args, farm, task, code: int) -> int:
             records.Attempt(farm, task).end("failed", why)
             tell(f"{task.id}: {why}")
             return FAILED
-        if code == GO_ON or (code == FAILED and 0 < records.failures(farm, task) < farm.retries):
+        if code == GO_ON or (code == FAILED and failures_before < records.failures(farm, task) < farm.retries):
             slurm.requeue_own_job(tell)
     return code
 
@@ -155,6 +158,22 @@ def run_tasks(args, rest) -> int:
             for task in stage.tasks:
                 print(task.id)
     return 0
+
+
+def run_model(args, rest) -> int:
+    from . import figures, model
+    farm = manifest.load(args.farm)
+    site = model.Site(
+        nodes=args.nodes, cores=args.cores, storage_rate=args.storage * 1e9, node_rate=args.link * 1e9, operations_rate=args.operations,
+        start_rate=args.starts, node_hours=args.node_hours, failing_share=args.failing, slow_share=args.slow,
+        has_barriers=args.barriers, seed=args.seed)
+    measured = figures.of_farm(farm, tell)
+    answer = model.Model(farm, measured, site).run()
+    if args.json:
+        print(json.dumps({"site": asdict(site), "figures": asdict(measured), "answer": {**asdict(answer), "limit": answer.limit}}, indent=1))
+    else:
+        print(model.as_text(farm, measured, site, answer))
+    return errors.DONE
 
 
 def run_manual(args, rest) -> int:
@@ -257,6 +276,44 @@ def _add_engines(p) -> None:
     p.add_argument("--limit-factor", type=_factor, default=4.0, metavar="X", help="with --slurm: time limit of a task over what it was measured to take (4)")
 
 
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e12:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 0.9:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 0.9")
+    return value
+
+
+def _hours(text: str) -> float:
+    value = float(text)
+    if value != 0 and not 1 <= value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text} is neither 0 nor at least an hour")
+    return value
+
+
+def _add_model(commands) -> None:
+    p = _command(commands, "model", run_model, "simulate the farm on a site: when it would be done, and what would be the limit")
+    _add_farm(p)
+    p.add_argument("--nodes", type=_positive, default=1000, metavar="N", help="machines (1000)")
+    p.add_argument("--cores", type=_positive, default=32, metavar="N", help="cores of each (32)")
+    p.add_argument("--storage", type=_rate, default=10.0, metavar="GB/S", help="rate of the shared disk (10)")
+    p.add_argument("--link", type=_rate, default=1.0, metavar="GB/S", help="rate of a machine's connection to it (1)")
+    p.add_argument("--operations", type=_rate, default=20000.0, metavar="N/S", help="operations on names that the shared disk answers (20000)")
+    p.add_argument("--starts", type=_rate, default=20.0, metavar="N/S", help="tasks that the engine starts (20)")
+    p.add_argument("--node-hours", type=_hours, default=2000.0, metavar="H", help="hours between two failures of a machine, on the mean; 0: none fails (2000)")
+    p.add_argument("--failing", type=_share, default=0.001, metavar="SHARE", help="share of attempts at parts that fail (0.001)")
+    p.add_argument("--slow", type=_share, default=0.02, metavar="SHARE", help="share of machines that take three times as long (0.02)")
+    p.add_argument("--barriers", action="store_true", help="begin no merge before all parts are there, as --local does")
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="other failures (1)")
+    p.add_argument("--json", action="store_true", help="print the site, the measured figures and the answer as JSON")
+
+
 def _command(commands, name: str, run, text: str, **how) -> argparse.ArgumentParser:
     p = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EPILOG, allow_abbrev=False, **how)
     p.set_defaults(run=run)
@@ -294,6 +351,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--slurm", action="store_true", help="this is a job of Slurm: put it back into the queue when it is interrupted")
     p = _command(commands, "tasks", run_tasks, "print the farm's tasks, in an order in which they may run")
     _add_farm(p)
+    _add_model(commands)
     _command(commands, "manual", run_manual, "print the manual page")
     p = _command(commands, "completion", run_completion, "print what makes a shell complete the options")
     p.add_argument("shell", choices=("bash", "zsh", "fish"))

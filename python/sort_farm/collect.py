@@ -33,8 +33,8 @@ def _remove_leftovers(manifest: Manifest, shot: str) -> None:
     for kind in ("parts", "sums", "checkpoints"):
         folder = manifest.path(kind, shot)
         for path in folder.iterdir() if folder.exists() else ():
-            is_old = path.name.startswith(".") and time.time() - path.lstat().st_mtime > LEFTOVER_S
-            if is_old or path.suffix == ".checkpoint":
+            is_unread = path.name.startswith(".") or (kind == "checkpoints" and path.suffix == ".part")
+            if path.suffix == ".checkpoint" or (is_unread and time.time() - path.lstat().st_mtime > LEFTOVER_S):
                 files.remove(path)
     for path in (manifest.path("running", shot).iterdir() if manifest.path("running", shot).exists() else ()):
         files.remove(path)

@@ -29,6 +29,7 @@ class Pool:
         self.is_damaged = False
         self._running: dict[subprocess.Popen, Task] = {}
         self._are_told = False  # to end
+        self._failures: dict[str, int] = {}  # also of those that a full disk kept from being recorded
 
     def run(self, tasks: Iterable[Task]) -> None:
         """Runs tasks that do not need each other, each again until it is done or has failed for good."""
@@ -59,7 +60,8 @@ class Pool:
             elif process.returncode == DAMAGED:
                 self.is_damaged = True
             elif process.returncode != DONE:
-                if records.failures(self.manifest, task) < self.manifest.retries and records.failures(self.manifest, task):
+                self._failures[task.id] = self._failures.get(task.id, 0) + 1
+                if 0 < records.failures(self.manifest, task) < self.manifest.retries > self._failures[task.id]:
                     again.append(task)
                 else:
                     self.failed.append(task.id)
@@ -67,23 +69,21 @@ class Pool:
 
 
 def run_all(manifest: Manifest, jobs: int, interruption: Interruption, tell: Callable[[str], None]) -> Pool:
-    """Everything of the farm. Shots whose picture is there and whole cost the reading of that."""
+    """Everything of the farm. A finished picture needs nothing but to be read."""
     pool = Pool(manifest, jobs, interruption, tell)
     graphs = [graph_of(manifest, shot.name) for shot in manifest.shots]
     depth = max(len(graph.stages) for graph in graphs)
     for step in range(depth):
-        pool.run(task for graph in graphs for task in _of_step(graph, step, depth)
-                 if task.shot not in {name.split("/")[0] for name in pool.failed})
+        pool.run(task for graph in graphs if step == depth - 1 or not graph.result(graph.picture).exists()
+                 for task in of_step(graph, step, depth) if task.shot not in {name.split("/")[0] for name in pool.failed})
         if interruption.asked:
             break
         tell(f"stage {step + 1} of {depth} is done")
     return pool
 
 
-def _of_step(graph: Graph, step: int, depth: int) -> tuple[Task, ...]:
-    """Tasks of the step: pictures come last; a finished picture needs nothing before it."""
-    if graph.result(graph.picture).exists() and step < depth - 1:
-        return ()
+def of_step(graph: Graph, step: int, depth: int) -> tuple[Task, ...]:
+    """Tasks of one of `depth` steps of a farm, which wait for each other. Pictures come last."""
     if step == depth - 1:
         return graph.stages[-1].tasks
     return graph.stages[step].tasks if step < len(graph.stages) - 1 else ()

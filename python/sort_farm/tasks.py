@@ -115,6 +115,10 @@ class Graph:
     def checkpoint(self, task: Task) -> Path:
         return self.manifest.path("checkpoints", task.shot, f"{task.name}.checkpoint")
 
+    def unread(self, task: Task, writer: str) -> Path:
+        """A finished part that its writer has not read back yet."""
+        return self.manifest.path("checkpoints", task.shot, f"{task.name}.{writer}.part")
+
 
 def graph_of(manifest: Manifest, shot: str) -> Graph:
     if shot not in manifest.shot_of:

@@ -211,13 +211,15 @@ class Worker:
         m, shot, final = self.manifest, graph.shot, graph.result(task)
         attempt.is_idle = True
         self._check_place(graph)
-        checkpoint = self._usable_checkpoint(graph, task)
-        for folder in (final.parent, checkpoint.parent):
+        for folder in (final.parent, graph.checkpoint(task).parent):
             files.make_folder(folder)
-        new = final.with_name(f".{final.name}.{files.own_name()}")
+        left = self._left_by_another(graph, task)
+        if left:
+            return DAMAGED if left["is_damaged"] else DONE
+        checkpoint, new = self._usable_checkpoint(graph, task), graph.unread(task, files.own_name())
         after = ["--after", str(graph.result(graph.tasks[task.after]))] if task.after else []
         command = [self.program, shot.scene, *m.arguments, *shot.arguments, "--samples", f"{task.begin}:{task.end}", *after,
-                   "--partial", str(new), "--checkpoint", str(checkpoint), "--resume", "--keep-checkpoint",
+                   "--partial", str(new), "--checkpoint", str(checkpoint), "--resume",
                    "--checkpoint-interval", str(m.checkpoint_seconds), "--threads", str(m.threads),
                    "--cache", str(self._cache(graph)), "--progress", "json"]
         before = _date(checkpoint)
@@ -226,18 +228,40 @@ class Worker:
             attempt.cpu_seconds = ended.cpu_seconds
             attempt.is_idle = _date(checkpoint) == before
             self._judge_end(graph, task, ended, checkpoint)
-            found = renderer.verify(self.program, [new])[0]
-            wrong = difference(m, graph, task, found)
-            if wrong:
-                files.remove(checkpoint)  # it would say the same again
-                raise FarmError(f"{wrong}\n{ended.message}".strip())
-            os.replace(new, final)
+            found = self._take(graph, task, new)
+            if "wrong" in found:
+                raise FarmError(f"{found['wrong']}\n{ended.message}".strip())
         except OSError as why:
             raise FarmError(f"{why.filename or final}: {files.reason(why)}") from None
         finally:
             files.remove(new)
-        files.remove(checkpoint)
         return DAMAGED if found["is_damaged"] else DONE
+
+    def _take(self, graph: Graph, task: Task, new: Path) -> dict:
+        """Reads a part back and gives it its name, unless another machine has done so meanwhile. Returns what it holds, and what
+        is "wrong" with it if something is."""
+        final = graph.result(task)
+        for path in (new, final):
+            found = renderer.verify(self.program, [path])[0]
+            wrong = difference(self.manifest, graph, task, found)
+            if not wrong:
+                try:
+                    os.replace(path, final)
+                    return found
+                except FileNotFoundError as why:
+                    wrong = f"{path}: {files.reason(why)}"
+            if path.exists():
+                break  # it is damaged; else another machine has given it its name
+        return {**found, "wrong": wrong}
+
+    def _left_by_another(self, graph: Graph, task: Task) -> dict | None:
+        """What the part holds that a task had rendered when it was killed, before the part got its name."""
+        for path in sorted(graph.checkpoint(task).parent.glob(graph.unread(task, "*").name)):
+            found = self._take(graph, task, path)
+            if "wrong" not in found:
+                files.remove(graph.checkpoint(task))
+                return found
+        return None
 
     def _judge_end(self, graph: Graph, task: Task, ended: renderer.Ended, checkpoint: Path) -> None:
         """Raises unless the renderer has written the part."""

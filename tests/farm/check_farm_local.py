@@ -113,6 +113,32 @@ def interrupted_and_killed(folder):
     check_samples(farm, 2500)
 
 
+def killed_before_the_name(folder):
+    """A part that was finished when its task was killed is read and taken, not rendered; a damaged or another one is not."""
+    sequence(folder)
+    farm = plan(folder, 16, "--parts", 4)
+    run(FARM, "run", farm, *[f"0001/part/{i}" for i in range(3)])
+    parts, unread = farm / "parts/0001", farm / "checkpoints/0001"
+    assert not list(unread.iterdir()), "a finished part leaves nothing"
+    for i, name in enumerate(("part-0.elsewhere-7.part", "part-1.elsewhere-8.part", "part-3.elsewhere-9.part")):
+        (parts / f"{i:06}.part").rename(unread / name)  # the last lies under the name of another part
+    damage(unread / "part-1.elsewhere-8.part")
+    run(FARM, "run", farm, "0001/part/0", "0001/part/1", "0001/part/3")
+    spent = {record["task"]: record["cpu_seconds"] for record in sorted(records(farm), key=lambda record: record["begun"])}
+    assert spent["0001/part/0"] == 0 and spent["0001/part/1"] > 0 and spent["0001/part/3"] > 0, spent
+    assert sorted(path.name for path in unread.iterdir()) == ["part-1.elsewhere-8.part", "part-3.elsewhere-9.part"]
+    for path in unread.iterdir():
+        os.utime(path, (0, 0))
+    # Whoever comes second, at any moment, finds the part that is there.
+    (parts / "000002.part").unlink(missing_ok=True)
+    rivals = [subprocess.Popen([FARM, "run", str(farm), "0001/part/2"], stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [rival.wait(60) for rival in rivals] == [0, 0, 0], [rival.stderr.read() for rival in rivals]
+    run(FARM, "submit", farm, "--local")
+    compare(folder, farm, 16)
+    run(FARM, "collect", farm)
+    assert not list(unread.iterdir()), "collect leaves what nobody takes"
+
+
 def bad_checkpoints(folder):
     """Damaged, or of another farm: set aside, and the part begins anew."""
     sequence(folder)
@@ -227,6 +253,19 @@ def hung_renderer(folder):
     assert picture(folder, 1) == single(folder, 1, 8)
 
 
+def failures_without_records(folder):
+    """Where failures cannot be recorded, as on a full disk, attempts are counted all the same. The renderer fails, and removes the
+    records but one."""
+    sequence(folder)
+    farm = plan(folder, 8, "--parts", 1, frames="1")
+    fake = folder / "renderer"
+    fake.write_text(f'#!/bin/sh\ncase "$1" in verify|merge|--list|--version) exec "{RENDER}" "$@";; esac\n'
+                    f'cd "{farm}/records/0001" 2>/dev/null && ls | tail -n +2 | xargs rm -f\nexit 1\n')
+    fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+    run(FARM, "submit", farm, "--local", code=1, env=environment(SORT_RENDER=str(fake)), timeout=60)
+    assert len(records(farm)) < 3
+
+
 def cameras_and_discarded_parts(folder):
     """Two cameras of a scene; parts that a whole sum holds are removed; textures lie on the node's disk."""
     sequence(folder, 1)
@@ -274,6 +313,6 @@ def pages(folder):
     assert run(FARM, "--version").stdout.split()[1] == run(RENDER, "--version").stdout.split()[1]
 
 
-run_checks(*(check for check in (two_frames_of_eight_ranges, damaged_results, interrupted_and_killed, bad_checkpoints, full_disks, rounds,
-                                 refusals, hung_renderer, cameras_and_discarded_parts, pages)
+run_checks(*(check for check in (two_frames_of_eight_ranges, damaged_results, interrupted_and_killed, killed_before_the_name, bad_checkpoints, full_disks, rounds,
+                                 refusals, hung_renderer, failures_without_records, cameras_and_discarded_parts, pages)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
