@@ -1,4 +1,5 @@
 #include "base/image/exr_header.h"
+#include "base/compiler.h"
 
 #include <string.h>
 
@@ -44,4 +45,25 @@ ExrWalk exr_header_next(Str file, size_t *offset, ExrField *out_field)
     out_field->size_bytes = (size_t)size_bytes;
     *offset += (size_t)size_bytes;
     return EXR_WALK_FIELD;
+}
+
+bool exr_header_is_storage(const char *name)
+{
+    static const char *const names[] = {"channels",
+                                        "chunkCount",
+                                        "compression",
+                                        "dataWindow",
+                                        "displayWindow",
+                                        "lineOrder",
+                                        "name",
+                                        "pixelAspectRatio",
+                                        "screenWindowCenter",
+                                        "tiles",
+                                        "type",
+                                        "screenWindowWidth",
+                                        "version"};
+    for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }

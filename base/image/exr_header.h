@@ -19,5 +19,7 @@ typedef enum ExrWalk { EXR_WALK_FIELD, EXR_WALK_END, EXR_WALK_BROKEN } ExrWalk;
 bool exr_header_begin(Str file, uint32_t *out_flags, size_t *out_offset);
 /* Reads the attribute at *offset and moves on; at the end *offset is behind the header. */
 ExrWalk exr_header_next(Str file, size_t *offset, ExrField *out_field);
+/* Returns whether the attribute says how the file is stored, and not what the picture is about. */
+bool exr_header_is_storage(const char *name);
 
 #endif

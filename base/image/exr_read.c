@@ -4,6 +4,7 @@
 #include "base/image/exr_read.h"
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "base/half.h"
 #include "base/image/exr_header.h"
@@ -115,8 +116,7 @@ static Status fill_image(const char *path, const EXRHeader *header, const EXRIma
 {
     size_t pixels = (size_t)image->width * image->height;
     image->channels = MEM_ARRAY(ExrImageChannel, (size_t)header->num_channels);
-    image->metadata = MEM_ARRAY(ExrImageText, (size_t)header->num_custom_attributes);
-    bool is_complete = image->channels && image->metadata;
+    bool is_complete = image->channels;
     for (int i = 0; is_complete && i < header->num_channels; ++i) {
         ExrImageChannel *channel = &image->channels[image->channel_count++];
         float *data = MEM_ARRAY(float, pixels);
@@ -127,23 +127,37 @@ static Status fill_image(const char *path, const EXRHeader *header, const EXRIma
         if (is_complete)
             copy_channel(header, from, i, image, data);
     }
-    for (int i = 0; is_complete && i < header->num_custom_attributes; ++i) {
-        const EXRAttribute *attribute = &header->custom_attributes[i];
-        if (strcmp(attribute->type, "string") != 0)
-            continue;
-        size_t length = attribute->size > 0 ? (size_t)attribute->size : 0;
-        ExrImageText *text = &image->metadata[image->metadata_count++];
-        char *value = mem_alloc(length + 1, 1);
-        text->name = mem_strdup(attribute->name);
-        text->value = value;
-        is_complete = text->name && value;
-        if (is_complete && length > 0)
-            memcpy(value, attribute->value, length);
-    }
     if (!is_complete)
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory for its pixels");
     qsort(image->channels, image->channel_count, sizeof *image->channels, compare_channels);
     return STATUS_OK;
+}
+
+/* Takes the attributes from the file itself: the library changes those that are empty. check_header has seen that the header
+ * is whole. */
+static Status read_attributes(const char *path, Str file, ExrImage *image, Error *err)
+{
+    uint32_t flags;
+    size_t offset;
+    ExrField field;
+    bool is_complete = (image->metadata = MEM_ARRAY(ExrImageAttribute, ATTRIBUTES_MAX));
+    CHECK(exr_header_begin(file, &flags, &offset));
+    while (is_complete && exr_header_next(file, &offset, &field) == EXR_WALK_FIELD) {
+        if (exr_header_is_storage(field.name))
+            continue;
+        ASSERT(image->metadata_count < ATTRIBUTES_MAX);
+        char *value = mem_alloc(field.size_bytes + 1, 1);
+        ExrImageAttribute *to = &image->metadata[image->metadata_count++];
+        *to = (ExrImageAttribute){.name = mem_strdup(field.name),
+                                  .type = mem_strdup(field.type),
+                                  .value = value,
+                                  .size_bytes = field.size_bytes};
+        is_complete = to->name && to->type && value;
+        if (is_complete)
+            memcpy(value, file.data + field.value_offset, field.size_bytes);
+    }
+    return is_complete ? STATUS_OK
+                       : error_set_at(err, STATUS_NO_MEMORY, path, "out of memory for its header");
 }
 
 static Status decode(const char *path, Str file, EXRHeader *header, EXRImage *pixels,
@@ -158,9 +172,13 @@ static Status decode(const char *path, Str file, EXRHeader *header, EXRImage *pi
     if (result != TINYEXR_SUCCESS)
         return fail_library(path, result, message, err);
     TRY(check_parsed(path, header, err));
+    pixels->num_channels =
+        header->num_channels; /* or the library would not free all when it fails */
     result = LoadEXRImageFromMemory(pixels, header, bytes, file.size_bytes, &message);
-    if (result != TINYEXR_SUCCESS)
+    if (result != TINYEXR_SUCCESS) {
+        InitEXRImage(pixels); /* what there was of it is freed, but the pointers are left */
         return fail_library(path, result, message, err);
+    }
     const EXRBox2i *data = &header->data_window, *frame = &header->display_window;
     image->width = cast_u32((uint64_t)((int64_t)data->max_x - data->min_x + 1));
     image->height = cast_u32((uint64_t)((int64_t)data->max_y - data->min_y + 1));
@@ -168,6 +186,8 @@ static Status decode(const char *path, Str file, EXRHeader *header, EXRImage *pi
     image->y = data->min_y - frame->min_y;
     image->frame_width = cast_u32((uint64_t)((int64_t)frame->max_x - frame->min_x + 1));
     image->frame_height = cast_u32((uint64_t)((int64_t)frame->max_y - frame->min_y + 1));
+    image->pixel_aspect = header->pixel_aspect_ratio;
+    TRY(read_attributes(path, file, image, err));
     return fill_image(path, header, pixels, image, err);
 }
 
@@ -220,6 +240,7 @@ void exr_image_destroy(ExrImage *image)
     }
     for (uint32_t i = 0; i < image->metadata_count; ++i) {
         free_const(image->metadata[i].name);
+        free_const(image->metadata[i].type);
         free_const(image->metadata[i].value);
     }
     mem_free(image->channels);
@@ -238,7 +259,8 @@ const ExrImageChannel *exr_image_channel(const ExrImage *image, const char *name
 const char *exr_image_text(const ExrImage *image, const char *name)
 {
     for (uint32_t i = 0; i < image->metadata_count; ++i)
-        if (strcmp(image->metadata[i].name, name) == 0)
+        if (strcmp(image->metadata[i].name, name) == 0 &&
+            strcmp(image->metadata[i].type, "string") == 0)
             return image->metadata[i].value;
     return NULL;
 }

@@ -11,9 +11,11 @@ typedef struct ExrImageChannel {
     const float *data; /* [height * width], rows from the top; owned by the image */
 } ExrImageChannel;
 
-typedef struct ExrImageText {
-    const char *name, *value; /* owned by the image */
-} ExrImageText;
+typedef struct ExrImageAttribute {
+    const char *name, *type; /* owned by the image, as is `value` */
+    const char *value;       /* size_bytes as the file has them, and a NUL byte */
+    size_t size_bytes;
+} ExrImageAttribute;
 
 typedef struct ExrImage {
     uint32_t width, height; /* of the data window */
@@ -22,7 +24,8 @@ typedef struct ExrImage {
     uint32_t channel_count;
     ExrImageChannel *channels; /* sorted by name */
     uint32_t metadata_count;
-    ExrImageText *metadata; /* the string attributes */
+    ExrImageAttribute *metadata; /* in the file's order, without those that say how it is stored */
+    float pixel_aspect;          /* width of a pixel over its height */
 } ExrImage;
 
 /* Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not an EXR file, damaged), STATUS_UNSUPPORTED

@@ -51,30 +51,22 @@ static Status check_names(const ExrWriteDesc *desc, const ExrChannel *const *sor
         if (i > 0 && strcmp(sorted[i - 1]->name, name) == 0)
             return error_set(err, STATUS_INVALID, "two channels are called '%s'", name);
     }
-    static const char *const reserved[] = {"channels",
-                                           "compression",
-                                           "dataWindow",
-                                           "displayWindow",
-                                           "lineOrder",
-                                           "pixelAspectRatio",
-                                           "screenWindowCenter",
-                                           "name",
-                                           "screenWindowWidth",
-                                           "tiles",
-                                           "type",
-                                           "chunkCount",
-                                           "version"};
     for (uint32_t i = 0; i < desc->metadata_count; ++i) {
         const char *name = desc->metadata[i].name;
         if (!name || name[0] == '\0' || strlen(name) > EXR_NAME_MAX)
             return error_set(err, STATUS_INVALID, "an attribute name must have 1 to %d bytes",
                              EXR_NAME_MAX);
-        for (size_t j = 0; j < SORT_COUNT_OF(reserved); ++j)
-            if (strcmp(name, reserved[j]) == 0)
-                return error_set(err, STATUS_INVALID,
-                                 "the attribute name '%s' has a meaning of "
-                                 "its own in EXR files",
-                                 name);
+        if (exr_header_is_storage(name))
+            return error_set(err, STATUS_INVALID,
+                             "the attribute name '%s' has a meaning of "
+                             "its own in EXR files",
+                             name);
+        const char *type = desc->metadata[i].type_name;
+        if (desc->metadata[i].type == EXR_ATTRIBUTE_RAW &&
+            (!type || type[0] == '\0' || strlen(type) > EXR_NAME_MAX ||
+             desc->metadata[i].size_bytes > INT32_MAX))
+            return error_set(err, STATUS_INVALID, "the attribute '%s' has no usable type or size",
+                             name);
         for (uint32_t j = 0; j < i; ++j)
             if (strcmp(name, desc->metadata[j].name) == 0)
                 return error_set(err, STATUS_INVALID, "two attributes are called '%s'", name);
@@ -165,6 +157,7 @@ static Status set_value(EXRAttribute *attribute, const ExrMetadata *m, Error *er
         [EXR_ATTRIBUTE_RATIONAL] = {"rational", m->integers, sizeof m->integers},
         [EXR_ATTRIBUTE_FLOAT] = {"float", m->floats, sizeof m->floats[0]},
         [EXR_ATTRIBUTE_M44F] = {"m44f", m->floats, sizeof m->floats},
+        [EXR_ATTRIBUTE_RAW] = {m->type_name, m->value, m->size_bytes},
     };
     size_t size_bytes = values[m->type].size_bytes;
     attribute->value = mem_alloc(size_bytes + 1, 1);

@@ -37,7 +37,8 @@ typedef enum ExrAttributeType {
     EXR_ATTRIBUTE_INT,      /* integers[0] */
     EXR_ATTRIBUTE_RATIONAL, /* integers[0] / integers[1], which is above 0 */
     EXR_ATTRIBUTE_FLOAT,    /* floats[0] */
-    EXR_ATTRIBUTE_M44F      /* floats: a matrix for points as rows, row by row */
+    EXR_ATTRIBUTE_M44F,     /* floats: a matrix for points as rows, row by row */
+    EXR_ATTRIBUTE_RAW       /* type_name; the bytes value[size_bytes] as the file has them */
 } ExrAttributeType;
 
 /* An attribute of the header; names are unique. */
@@ -46,6 +47,8 @@ typedef struct ExrMetadata {
     ExrAttributeType type;
     int32_t integers[2];
     float floats[16];
+    const char *type_name;
+    size_t size_bytes;
 } ExrMetadata;
 
 typedef struct ExrWriteDesc {

@@ -137,6 +137,53 @@ static void test_exr_round_trips(void **state)
     }
 }
 
+/* What the reader gives of attributes makes the same file again. */
+static void test_exr_keeps_attributes(void **state)
+{
+    SORT_UNUSED(state);
+    static const char matrix[64] = "sixty-four bytes that are no text\0\1\2";
+    ExrChannel channels[6];
+    ExrMetadata metadata[4];
+    ExrWriteDesc desc = describe(channels, metadata);
+    metadata[2] =
+        (ExrMetadata){.name = "shift", .type = EXR_ATTRIBUTE_RATIONAL, .integers = {-3, 7}};
+    metadata[3] = (ExrMetadata){.name = "own",
+                                .type = EXR_ATTRIBUTE_RAW,
+                                .type_name = "m44f",
+                                .value = matrix,
+                                .size_bytes = sizeof matrix};
+    desc.metadata_count = 4;
+    desc.pixel_aspect = 1.5f;
+    Error err = {0};
+    ExrImage *image;
+    assert_int_equal(exr_write(in_folder("given.exr"), &desc, &err), STATUS_OK);
+    assert_int_equal(exr_read(in_folder("given.exr"), &image, &err), STATUS_OK);
+    assert_true(image->pixel_aspect == 1.5f);
+    assert_int_equal(image->metadata_count, 4);
+    assert_null(exr_image_text(image, "own"));
+    assert_string_equal(image->metadata[2].type, "rational");
+    assert_memory_equal(image->metadata[3].value, matrix, sizeof matrix);
+    for (uint32_t i = 0; i < 4; ++i)
+        metadata[i] = (ExrMetadata){.name = image->metadata[i].name,
+                                    .type = EXR_ATTRIBUTE_RAW,
+                                    .type_name = image->metadata[i].type,
+                                    .value = image->metadata[i].value,
+                                    .size_bytes = image->metadata[i].size_bytes};
+    desc.pixel_aspect = image->pixel_aspect;
+    assert_int_equal(exr_write(in_folder("again.exr"), &desc, &err), STATUS_OK);
+    char *given, *again;
+    size_t given_bytes, again_bytes;
+    assert_int_equal(file_read(in_folder("given.exr"), 1 << 24, &given, &given_bytes, &err), 0);
+    assert_int_equal(file_read(in_folder("again.exr"), 1 << 24, &again, &again_bytes, &err), 0);
+    assert_int_equal(given_bytes, again_bytes);
+    assert_memory_equal(given, again, given_bytes);
+    metadata[3].type_name = "";
+    assert_int_equal(exr_write(in_folder("again.exr"), &desc, &err), STATUS_INVALID);
+    mem_free(given);
+    mem_free(again);
+    exr_image_destroy(image);
+}
+
 static void test_exr_writes_crops(void **state)
 {
     SORT_UNUSED(state);
@@ -255,6 +302,34 @@ static void test_exr_write_survives_failing_allocations(void **state)
     assert_true(n > 8);
 }
 
+/* Bytes that were changed anywhere, also among the pixels, where the library has begun to allocate. */
+static void test_exr_read_survives_noise(void **state)
+{
+    SORT_UNUSED(state);
+    ExrChannel channels[6];
+    ExrMetadata metadata[2];
+    ExrWriteDesc desc = describe(channels, metadata);
+    Error err = {0};
+    char path[PATH_BYTES], *data;
+    size_t size_bytes;
+    uint32_t refused = 0;
+    (void)snprintf(path, sizeof path, "%s", in_folder("noise.exr"));
+    assert_int_equal(exr_write(path, &desc, &err), STATUS_OK);
+    assert_int_equal(file_read(path, 1 << 24, &data, &size_bytes, &err), STATUS_OK);
+    for (uint64_t k = 0; k < 400; ++k) {
+        size_t at = size_bytes - 1 - hash_mix64(k) % (size_bytes / 2); /* behind the windows */
+        char kept = data[at];
+        ExrImage *image;
+        data[at] = (char)(kept ^ (1 << k % 8));
+        assert_int_equal(file_write_fleeting(path, data, size_bytes, &err), STATUS_OK);
+        refused += exr_read(path, &image, &err) != STATUS_OK;
+        exr_image_destroy(image);
+        data[at] = kept;
+    }
+    assert_true(refused > 100);
+    mem_free(data);
+}
+
 static void test_exr_read_refuses_damage(void **state)
 {
     SORT_UNUSED(state);
@@ -352,10 +427,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exr_round_trips),
+        cmocka_unit_test(test_exr_keeps_attributes),
         cmocka_unit_test(test_exr_writes_crops),
         cmocka_unit_test(test_exr_bytes_do_not_depend_on_threads),
         cmocka_unit_test(test_exr_write_refuses),
         cmocka_unit_test(test_exr_write_survives_failing_allocations),
+        cmocka_unit_test(test_exr_read_survives_noise),
         cmocka_unit_test(test_exr_read_refuses_damage),
         cmocka_unit_test(test_png_round_trips),
         cmocka_unit_test(test_view_transform_curves),

@@ -136,13 +136,13 @@ static Status denoise(const ExrImage *image, const char *path, const RenderDenoi
     return status;
 }
 
-/* The picture's channels, and the layer: in place of an older one. */
+/* The picture's channels and attributes, and the layer: in place of an older one. */
 static Status write_exr(const ExrImage *image, const float *rgba, const char *path, Error *err)
 {
     static const char *const layer[] = {"denoised.R", "denoised.G", "denoised.B", "denoised.A"};
-    uint32_t count = 0, texts = image->metadata_count;
+    uint32_t count = 0;
     ExrChannel *channels = MEM_ARRAY(ExrChannel, (size_t)image->channel_count + 4);
-    ExrMetadata *metadata = MEM_ARRAY(ExrMetadata, (size_t)texts + 1);
+    ExrMetadata *metadata = MEM_ARRAY(ExrMetadata, (size_t)image->metadata_count + 1);
     Status status = STATUS_NO_MEMORY;
     if (channels && metadata) {
         const ExrImageChannel *red = exr_image_channel(image, "R");
@@ -156,9 +156,12 @@ static Status write_exr(const ExrImage *image, const float *rgba, const char *pa
         ASSERT(count <= image->channel_count);
         for (uint32_t c = 0; c < 4; ++c)
             channels[count++] = (ExrChannel){layer[c], type, rgba + c, 4};
-        for (uint32_t i = 0; i < texts; ++i)
-            metadata[i] =
-                (ExrMetadata){.name = image->metadata[i].name, .value = image->metadata[i].value};
+        for (uint32_t i = 0; i < image->metadata_count; ++i)
+            metadata[i] = (ExrMetadata){.type = EXR_ATTRIBUTE_RAW,
+                                        .name = image->metadata[i].name,
+                                        .type_name = image->metadata[i].type,
+                                        .value = image->metadata[i].value,
+                                        .size_bytes = image->metadata[i].size_bytes};
         const ExrWriteDesc desc = {.size_bytes = sizeof desc,
                                    .width = image->width,
                                    .height = image->height,
@@ -169,7 +172,8 @@ static Status write_exr(const ExrImage *image, const float *rgba, const char *pa
                                    .channels = channels,
                                    .channel_count = count,
                                    .metadata = metadata,
-                                   .metadata_count = texts,
+                                   .metadata_count = image->metadata_count,
+                                   .pixel_aspect = image->pixel_aspect,
                                    .compression = EXR_ZIP};
         status = exr_write(path, &desc, err);
     } else {
