@@ -6,6 +6,7 @@
     passes.py, exr.py    render passes, out of the picture that sort-render wrote
     script_node.py, ssl_source.py    a node of the artist's own SSL, and what its source declares
     operators.py    export of a package, report on textures
+    farm.py         frames of the scene to a farm, by sort-farm
     export/         a depsgraph to a scene package (docs/reference/scene-package.md); one module a kind of object
     locate.py       where sort-render is, and what is missing
     process.py      sort-render as a child: progress, cancel, exit codes
@@ -28,9 +29,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import cycles_settings, engine, layer_panels, operators, panels, preferences, properties, script_node  # noqa: E402  (Blender reads bl_info first)
+from . import cycles_settings, engine, farm, layer_panels, operators, panels, preferences, properties, script_node  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (preferences, properties, engine, cycles_settings, operators, panels, layer_panels, script_node)
+MODULES = (preferences, properties, engine, cycles_settings, operators, farm, panels, layer_panels, script_node)
 
 
 def register() -> None:

@@ -32,7 +32,8 @@ STAGE_SHARE = 0.05  # of the progress bar, for what comes before the first sampl
 PREVIEW_SAMPLES = 24
 MIB = 1024 * 1024
 
-export_target: Path | None = None  # where the next render shall only write its package (operators.py)
+export_target: Path | None = None  # where the next render shall only write its package (operators.py),
+export_textures = ""  # and below which folder it names images on disk by their path; "": it copies them
 
 
 class SortRenderEngine(bpy.types.RenderEngine):
@@ -60,7 +61,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
             self.report({"WARNING"}, f"SORT: {text}")
         messages.publish(report)
         if is_watched():
-            bpy.app.timers.register(_redraw_properties, first_interval=0)  # by the main thread: this may be another
+            bpy.app.timers.register(redraw_properties, first_interval=0)  # by the main thread: this may be another
 
     def _fail(self, text: str, report: Report) -> None:
         text = messages.clean(text)
@@ -117,7 +118,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
             self.update_stats("", "SORT: exporting the scene")
             exported = scene_export.export_scene(depsgraph, scene_export.ExportPlan(
                 folder=export_target if is_export else package,
-                texture_folder="" if is_export else process.filesystem_root(), is_cancelled=self.test_break,
+                texture_folder=export_textures if is_export else process.filesystem_root(), is_cancelled=self.test_break,
                 frame_set=None if self.is_preview else lambda f, s: self.frame_set(f, subframe=s),
                 camera_override=self.camera_override, eyes_of=(lambda camera: self._eyes(camera, views)) if views else None), report)
             if is_export or self.test_break():
@@ -201,7 +202,7 @@ def is_watched() -> bool:
     return not bpy.app.background
 
 
-def _redraw_properties() -> None:
+def redraw_properties() -> None:
     """The messages and the report of the last render are in the properties."""
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from . import messages, registration, render_settings
+from . import farm, messages, registration, render_settings
 from .engine_name import ENGINE
 from .versions import EEVEE, shutter_settings
 
@@ -176,6 +176,26 @@ class SORT_PT_override(_RenderPanel):
         layout.prop(context.view_layer, "samples")
 
 
+class SORT_PT_farm(_SettingsPanel):
+    bl_label = "Farm"
+    bl_options = {"DEFAULT_CLOSED"}
+    names = ("farm_folder", "farm_frames", "farm_engine", "farm_part_minutes", "farm_packs_images")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        self.draw_names(context)
+        if context.scene.sort.farm_engine == "SLURM":
+            self.layout.prop(context.scene.sort, "farm_options")
+        self.layout.operator("sort.farm_submit", icon="RENDER_ANIMATION")
+        row = self.layout.row(align=True)
+        for name in ("sort.farm_resume", "sort.farm_stop", "sort.farm_page"):
+            row.operator(name)
+        column = self.layout.column(align=True)
+        if farm.farm.status:
+            _draw_text(column, farm.farm.status, "INFO")
+        if farm.farm.error:
+            _draw_text(column, farm.farm.error, "CANCEL")
+
+
 class SORT_PT_messages(_RenderPanel):
     bl_label = "Messages of the Last Render"
 
@@ -225,7 +245,7 @@ def _shared_panels() -> Iterator[type]:
 _lent: list[type] = []  # Blender's panels that show SORT's settings too
 
 CLASSES = (SORT_PT_sampling, SORT_PT_denoise, SORT_PT_light_paths, SORT_PT_film, SORT_PT_motion_blur, SORT_PT_textures, SORT_PT_performance,
-           SORT_PT_messages, SORT_PT_passes, SORT_PT_override)
+           SORT_PT_farm, SORT_PT_messages, SORT_PT_passes, SORT_PT_override)
 
 
 _register, _unregister = registration.pair(CLASSES)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from . import registration, render_settings
+from .versions import PATH_OPTIONS
 
 INTEGRATORS = [
     ("path", "Path Tracing", "Light, by path tracing"),
@@ -29,6 +30,10 @@ TEXTURE_FILTERS = [
 MIP_MODES = [("footprint", "By Footprint", "The level that the exact derivatives ask for"),
              ("off", "Off", "Always the finest level: for comparison; reads far more"),
              ("max-of-four", "Largest Derivative", "The level of the larger derivative alone")]
+FARM_ENGINES = [
+    ("LOCAL", "This Machine", "Processes of this machine, which go on when Blender ends"),
+    ("SLURM", "Slurm", "Jobs of the cluster that sbatch submits to. All its nodes must see the folder, and SORT, under the same names")]
+FARM_FRAMES = [("CURRENT", "Current Frame", ""), ("RANGE", "Frame Range", "From Start to End of the scene, by Step")]
 DENOISERS = [
     ("nfor", "Regression", "SORT's own: the same picture on every machine"),
     ("oidn", "Open Image Denoise", "The library that official builds of Blender bring along, in a process of its own")]
@@ -75,6 +80,21 @@ class SortSceneSettings(bpy.types.PropertyGroup):
         name="Denoise Viewport", default=False,
         description="Remove noise in the viewport when all its samples are there")
     denoiser: bpy.props.EnumProperty(name="Denoiser", items=DENOISERS)
+
+    farm_folder: bpy.props.StringProperty(
+        name="Folder", subtype="DIR_PATH", options={"ANIMATABLE"} | PATH_OPTIONS,
+        description="The farm: packages, parts, logs. A new folder for each, on a disk that all machines see under one name")
+    farm_engine: bpy.props.EnumProperty(name="Render On", items=FARM_ENGINES, description="Who renders the parts")
+    farm_frames: bpy.props.EnumProperty(name="Frames", items=FARM_FRAMES, description="Which frames are rendered")
+    farm_part_minutes: bpy.props.FloatProperty(
+        name="Part (CPU min)", default=10.0, min=0.001, soft_min=1.0, max=100000.0,
+        description="CPU time in minutes that a part should take. Shorter parts use more machines at once and cost more beside the samples")
+    farm_packs_images: bpy.props.BoolProperty(
+        name="Copy Images", default=True,
+        description="Each frame's package has all its images. Off: they stay where they are, which all machines must see")
+    farm_options: bpy.props.StringProperty(
+        name="Options", default="",
+        description="Further options of sort-farm submit, such as --partition render --constraint avx2 --memory 24G --time-limit 240")
 
 
 class SortLayerSettings(bpy.types.PropertyGroup):

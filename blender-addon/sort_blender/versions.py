@@ -45,6 +45,9 @@ AovPanel = _panel_of("ViewLayerAOVPanel")
 LightGroupsPanel = _panel_of("ViewLayerLightgroupsPanel")
 
 
+# Since 4.5, a property for a file or folder says whether it may begin with // for the folder of the blend file.
+PATH_OPTIONS = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
+
 # --- where things are -----------------------------------------------------------------------------------------
 
 def panorama_settings(camera: bpy.types.Camera) -> bpy.types.bpy_struct | None:

@@ -42,9 +42,9 @@ def run_plan(args, rest: list[str]) -> int:
     made = plan.make(wish, tell)
     parts = sum(len(shot.ranges) for shot in made.shots)
     seconds = sum(made.samples * shot.seconds_per_sample + len(shot.ranges) * shot.setup_seconds for shot in made.shots)
-    from .status import duration
-    print(f"{made.path(manifest.NAME)}: {len(made.shots)} picture{'s' * (len(made.shots) != 1)}, {parts} parts, about "
-          f"{duration(seconds)} of CPU time, {made.film_bytes * parts / 2**30:.3g} GiB of parts"
+    from .status import duration, size
+    print(f"{made.path(manifest.NAME)}: {len(made.shots)} picture{'s' * (len(made.shots) != 1)}, {parts} part{'s' * (parts != 1)}, about "
+          f"{duration(seconds)} of CPU time, {size(made.film_bytes * parts)} of parts"
           f"{', at most a part for each node at a time and one sum' if made.discards_parts else ''}; class {made.cpu}")
     return 0
 

@@ -13,7 +13,10 @@ from .interruption import Interruption
 from .errors import DAMAGED, DONE, FarmError
 
 ROUND_SAMPLES = 16  # adaptive sampling judges after so many (RENDER_ADAPTIVE_STEP)
-MEASURED_S = 1.0  # CPU time that a measurement should take at least
+MEASURED_SAMPLES = 128  # at most
+MEASURED_S = 1.0  # CPU time that samples should take at least, beside the set-up,
+MEASURED_SHARE = 0.1  # and the share of the set-up's, whose own time varies
+GROWTH = 4
 PARTS_MAX = 1 << 20
 
 
@@ -29,12 +32,14 @@ def _cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measure(program: str, scene: str, arguments: list[str], samples: int, cache: Path) -> Measured:
-    """Renders some first samples of a shot, twice as many each time until they take MEASURED_S."""
+def measure(program: str, scene: str, arguments: list[str], samples_max: int, cache: Path) -> Measured:
+    """Renders some first samples of a shot, more each time until what they take can be told from the set-up, which may be the most: a
+    scene to load, or guiding that learns."""
+    samples = min(samples_max, MEASURED_SAMPLES)
     with tempfile.TemporaryDirectory(prefix="sort-farm-") as folder:
         part = Path(folder, "part")
         base = [program, scene, *arguments, "--partial", str(part), "--cache", str(cache), "--quiet"]
-        times = []
+        times: list[tuple[int, float]] = []
         count = 1
         while True:
             before = _cpu_s()
@@ -42,9 +47,9 @@ def measure(program: str, scene: str, arguments: list[str], samples: int, cache:
             if ended.code not in (DONE, DAMAGED):
                 raise FarmError(f"{scene}: the first {count} samples: sort-render ended with {ended.code}: {ended.message}")
             times.append((count, _cpu_s() - before))
-            if times[-1][1] >= MEASURED_S and len(times) > 1 or count * 2 > min(samples, ROUND_SAMPLES):
+            if count == samples or len(times) > 2 and times[-1][1] - times[1][1] >= max(MEASURED_S, MEASURED_SHARE * times[1][1]):
                 break
-            count *= 2
+            count = min(GROWTH * count if len(times) > 1 else 2, samples)
         found = renderer.verify(program, [part])[0]
     if "error" in found:
         raise FarmError(found["error"])

@@ -15,6 +15,9 @@ from .interruption import Interruption
 from .tasks import Graph, Task, graph_of
 
 
+POLL_S, POLL_MAX_S = 0.01, 0.2  # between two looks at the tasks: seldom while nothing ends
+
+
 def own_command() -> list[str]:
     """How this program is started again, from any folder."""
     return [sys.executable, "-I", "-S", "-B", os.path.abspath(sys.argv[0])]
@@ -35,11 +38,14 @@ class Pool:
         """Runs tasks that do not need each other, each again until it is done or has failed for good."""
         waiting = list(tasks)
         waiting.reverse()
+        pause_s = POLL_S
         while (waiting or self._running) and not (self.interruption.asked and not self._running):
+            count = len(self._running)
             while waiting and len(self._running) < self.jobs and not self.interruption.asked:
                 self._start(waiting.pop())
             waiting += self._collect()
-            time.sleep(0.01)
+            pause_s = min(2 * pause_s, POLL_MAX_S) if len(self._running) == count else POLL_S
+            time.sleep(pause_s)
 
     def _start(self, task: Task) -> None:
         process = subprocess.Popen([*own_command(), "run", str(self.manifest.folder), task.id], stdin=subprocess.DEVNULL,

@@ -126,7 +126,8 @@ def _measure(wish: Wish, program: str, shots: list[manifest.Shot], common: list[
     known = {}
     for i in cost.chosen(len(shots), wish.measured_shots):
         tell(f"measuring {shots[i].name}")
-        known[i] = cost.measure(program, shots[i].scene, [*common, *shots[i].arguments], wish.samples,
+        known[i] = cost.measure(program, shots[i].scene, [*common, *shots[i].arguments],
+                                min(wish.samples, cost.ROUND_SAMPLES) if wish.adaptive else wish.samples,
                                 wish.folder.absolute() / "cache")
         found = known[i].found
         shots[i].identity = {name: found[name] for name in ("scene", "cpu", "filter", "nominal_samples", "seed", "width",

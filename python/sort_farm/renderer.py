@@ -114,6 +114,7 @@ class _Listener:
     def __init__(self, child: subprocess.Popen, progress: Callable[[float], None]) -> None:
         self.heard_s = time.monotonic()
         self.messages = b""
+        self.has_ended = threading.Event()  # it has closed what it tells progress by
         self._rays = None
         self._progress = progress
         self._threads = [threading.Thread(target=self._read_progress, args=(child.stdout,), daemon=True),
@@ -132,6 +133,7 @@ class _Listener:
                 self._rays = record.get("rays", -1)
             if "done" in record:
                 self._progress(record["done"])
+        self.has_ended.set()
 
     def _read_messages(self, stream) -> None:
         for line in stream:
@@ -148,10 +150,12 @@ def _wait(child: subprocess.Popen, listener: _Listener, interruption: Interrupti
     """The exit code, and whether it was silent for too long."""
     asked_s, was_silent = None, False
     while True:
-        try:
-            return child.wait(0.2), was_silent
-        except subprocess.TimeoutExpired:
-            now = time.monotonic()
+        listener.has_ended.wait(0.2)  # Popen.wait would look twenty times a second
+        if child.poll() is not None:
+            return child.returncode, was_silent
+        if listener.has_ended.is_set():
+            time.sleep(0.01)
+        now = time.monotonic()
         if interruption.asked or was_silent:
             asked_s = asked_s or now
             if now - asked_s > GRACE_S:

@@ -114,6 +114,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+def size(count: float) -> str:
+    """Of bytes, as people read it."""
+    units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    while count >= 1000 and len(units) > 1:
+        count /= 1024
+        units.pop(0)
+    return f"{count:.3g} {units[0]}"
+
+
 def as_text(manifest: Manifest, shots: list[ShotStatus]) -> str:
     """A line a shot, then what has failed, the last of each task."""
     lines = [f"{'shot':<16} {'parts':>13} {'samples':>8}  {'running':>7} {'failed':>6}  {'CPU time':>8}  {'left':>8}"]

@@ -359,12 +359,19 @@ class Worker:
         return None
 
     def _output_options(self) -> list[str]:
-        """Of the plan's arguments those that say how pictures are written."""
-        words = self.manifest.arguments
-        return [w for i in range(len(words) - 1) if words[i] in OUTPUT_OPTIONS for w in words[i:i + 2]]
+        """Of the plan's arguments those that say how pictures are written: as --NAME VALUE or --NAME=VALUE."""
+        words, chosen = self.manifest.arguments, []
+        for i, word in enumerate(words):
+            name, equals, _ = word.partition("=")
+            if name in OUTPUT_FLAGS or (name in OUTPUT_OPTIONS and equals):
+                chosen.append(word)
+            elif name in OUTPUT_OPTIONS:
+                chosen += words[i:i + 2]
+        return chosen
 
 
-OUTPUT_OPTIONS = ("--exr-type", "--metadata", "--view", "--exposure")
+OUTPUT_OPTIONS = ("--exr-type", "--metadata", "--view", "--exposure", "--denoiser")
+OUTPUT_FLAGS = ("--denoise", "--denoising-data")
 
 
 def _date(path: Path) -> int | None:

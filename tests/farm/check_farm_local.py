@@ -210,6 +210,27 @@ def rounds(folder):
     assert "finished" in run(FARM, "status", easy).stdout
 
 
+def guided_parts(folder):
+    """Each part learns the same field, which is set-up: plans tell it from what samples take."""
+    sequence(folder)
+    farm = plan(folder, 32, "--parts", 3, "--adaptive", 0.06, more=("--guiding", "on"))
+    run(FARM, "submit", farm, "--local", "-j", 2)
+    compare(folder, farm, 32, "--adaptive", "0.06", "--guiding", "on")
+    plain, guided = (plan(folder, 256, "--part-seconds", 0.5, name=name, frames="1", more=more)
+                     for name, more in (("plain", ()), ("guided", ("--guiding", "on"))))
+    plain, guided = (manifest(farm)["shots"][0] for farm in (plain, guided))
+    assert guided["setup_seconds"] > 3 * plain["setup_seconds"], (plain, guided)
+    assert guided["seconds_per_sample"] < 6 * plain["seconds_per_sample"], (plain, guided)
+
+
+def how_pictures_are_written(folder):
+    """Options of the plan that are not about samples hold for what merges write."""
+    sequence(folder)
+    farm = plan(folder, 8, "--parts", 3, "--fan-in", 2, frames="1", more=("--denoise", "--denoising-data", "--exr-type=half"))
+    run(FARM, "submit", farm, "--local")
+    assert picture(folder, 1) == single(folder, 1, 8, "--denoise", "--denoising-data", "--exr-type=half")
+
+
 def refusals(folder):
     """Each names the file, the place and the reason."""
     sequence(folder)
@@ -314,5 +335,6 @@ def pages(folder):
 
 
 run_checks(*(check for check in (two_frames_of_eight_ranges, damaged_results, interrupted_and_killed, killed_before_the_name, bad_checkpoints, full_disks, rounds,
-                                 refusals, hung_renderer, failures_without_records, cameras_and_discarded_parts, pages)
+                                 guided_parts, how_pictures_are_written, refusals, hung_renderer, failures_without_records,
+                                 cameras_and_discarded_parts, pages)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))

@@ -1,7 +1,7 @@
 """A farm in a real Slurm: check_farm_slurm.py FOLDER_OF_PROGRAMS
 
-Tasks, a node's daemon and the controller are killed, jobs are put back, cancelled and told that their time is up; a node is slow, one
-has another CPU class. The pictures have the bits of single renders. Exit code 77: there is no Slurm here."""
+Tasks, a node's daemon and the controller are killed, jobs are put back, cancelled and reach their time limit, the disk is full; a node is
+slow, one has another CPU class. The pictures have the bits of single renders. Exit code 77: there is no Slurm here."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from farm_kit import (FARM, RENDER, check_samples, children_of, damage, picture, plan, records, run, run_checks, sequence,
+from farm_kit import (FARM, RENDER, check_samples, children_of, damage, manifest, picture, plan, records, run, run_checks, sequence,
                       single, wait)
 from slurm_cluster import Cluster, is_installed
 
@@ -78,7 +78,7 @@ def rendering(farm):
     return found
 
 
-def until_recorded(farm, act, outcome):
+def until_recorded(farm, act, outcome, spared=()):
     """Does something to a task that renders, again with another if that one was faster, until a record tells of it."""
     def count():
         return sum(1 for record in records(farm) if record["outcome"] == outcome)
@@ -86,7 +86,7 @@ def until_recorded(farm, act, outcome):
     before, end = count(), time.monotonic() + 60
     while count() == before:
         assert time.monotonic() < end, f"no task is recorded as {outcome}"
-        found = rendering(farm)
+        found = [pair for pair in rendering(farm) if pair[0] not in spared]
         if found:
             try:
                 act(*found[0])
@@ -100,6 +100,61 @@ def job_of(task):
     """The job that a process belongs to."""
     variables = dict(word.split("=", 1) for word in open(f"/proc/{task}/environ").read().split("\0") if "=" in word)
     return variables["SLURM_JOB_ID"]
+
+
+class TimeLimit:
+    """A task whose renderer stands still, so that its part takes longer than the limit of a minute that its job gets. Slurm itself then
+    sends the signal; the renderer goes on when it has come."""
+
+    def __init__(self, cluster, farm):
+        wait(lambda: rendering(farm), "no task renders")
+        self.task, self.renderer = rendering(farm)[0]
+        os.kill(self.renderer, signal.SIGSTOP)
+        self.job = job_of(self.task)
+        cluster.run("scontrol", "update", f"jobid={self.job}", "timelimit=1")
+        self.end = time.monotonic() + 75
+
+    def has_come(self):
+        status = open(f"/proc/{self.renderer}/status").read()
+        return int(status.split("ShdPnd:")[1].split()[0], 16) >> signal.SIGTERM - 1 & 1
+
+    def reach(self, farm):
+        name = open(f"/proc/{self.task}/cmdline").read().split("\0")[-2]
+        wait(self.has_come, "Slurm sends no signal", max(self.end - time.monotonic(), 1))
+        os.kill(self.renderer, signal.SIGCONT)
+        wait(lambda: [r for r in records(farm) if r["task"] == name and r["outcome"] == "go_on" and not r["is_idle"]],
+             "the task whose time was up has left no checkpoint", 40)
+
+
+class Disk:
+    """A disk of its own for the farm, where one may be mounted; else a folder, which is never full."""
+
+    def __init__(self, folder):
+        self.path = folder / "disk"
+        self.path.mkdir()
+        self.ballast = self.path / "ballast"
+        self.is_mounted = os.getuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", self.path],
+                                                              capture_output=True).returncode == 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        if self.is_mounted:
+            subprocess.run(["umount", "--lazy", self.path], check=True)
+
+    def fill(self, farm):
+        """Leaves room for records, and none for a part, until tasks have failed by that."""
+        if not self.is_mounted:
+            print("no disk can be mounted here: a full one is not tried")
+            return
+        free = os.statvfs(self.path)
+        self.ballast.write_bytes(bytes(free.f_bavail * free.f_bsize - manifest(farm)["film_bytes"] // 2))
+        try:
+            wait(lambda: [r for r in records(farm) if r["outcome"] == "failed" and "No space left" in r["message"]],
+                 "nobody misses room", 30)
+        finally:
+            self.ballast.unlink()
 
 
 def tend(cluster):
@@ -136,7 +191,15 @@ def finish(cluster, farm, env, *options):
 
 def whatever_is_killed(folder):
     sequence(folder)
-    farm = plan(folder, 5000, "--parts", 8, "--fan-in", 3, "--checkpoint-interval", 0.2, "--retries", 5)
+    with Disk(folder) as disk:
+        farm = plan(folder, 5000, "--parts", 8, "--fan-in", 3, "--checkpoint-interval", 0.2, "--retries", 5, name="disk/farm")
+        faults_of_a_cluster(folder, farm, disk)
+        for frame in (1, 2):
+            assert picture(folder, frame) == single(folder, frame, 5000), f"frame {frame} differs from a single render"
+        check_samples(farm, 5000)
+
+
+def faults_of_a_cluster(folder, farm, disk):
     with Cluster(NODES) as cluster:
         env = environment_of(cluster, folder)
         options = ["--constraint", "fast"]
@@ -146,8 +209,10 @@ def whatever_is_killed(folder):
         refused = run(FARM, "submit", farm, "--slurm", *options, env=env, code=2).stderr
         assert "still in the queue" in refused, refused
 
-        until_recorded(farm, lambda task, child: os.kill(child, signal.SIGKILL), "failed")
-        until_recorded(farm, lambda task, child: cluster.run("scancel", "--signal=TERM", "--batch", job_of(task)), "go_on")
+        limit = TimeLimit(cluster, farm)
+        until_recorded(farm, lambda task, child: os.kill(child, signal.SIGKILL), "failed", [limit.task])
+        limit.reach(farm)
+        disk.fill(farm)
         wait(lambda: rendering(farm), "no task renders")
         os.kill(rendering(farm)[0][0], signal.SIGKILL)  # the task: its job has failed, and the merges are removed
 
@@ -173,9 +238,6 @@ def whatever_is_killed(folder):
         assert OLD not in hosts and SLOW in hosts, hosts
         outcomes = [record["outcome"] for record in records(farm)]
         assert "go_on" in outcomes and "failed" in outcomes, outcomes
-    for frame in (1, 2):
-        assert picture(folder, frame) == single(folder, frame, 5000), f"frame {frame} differs from a single render"
-    check_samples(farm, 5000)
 
 
 def nodes_of_another_class(folder):
