@@ -19,6 +19,7 @@
 
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
+#include <string.h>
 
 /* The surfaces of a block, and the paths that met them. */
 typedef struct PointBlock {
@@ -134,32 +135,20 @@ typedef struct Facing {
     uint32_t sides[SSL_BLOCK];     /* SkySides from which light counts */
 } Facing;
 
-/* The shadow rays of a block: from surfaces to the points on the lights. */
-typedef struct ShadowAim {
-    alignas(64) WideRow origin[3];
-    WideRow direction[3], t_max;
-} ShadowAim;
-
-/* Aims rays at the ends of the lights; lights at infinity have none. */
-static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *lights, ShadowAim *out)
+/* Aims shadow rays of `live` at the ends of the lights; lights at infinity have none. */
+static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *lights, uint16_t live,
+                            RayRows *out)
 {
-    surfaces_leave(surfaces, lights->wi, out->origin);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        const SurfacePoint end = {wide_get3(lights->end, k), wide_get3(lights->end_n, k),
-                                  lights->end_error_m[k]};
-        float3 direction, along = wide_get3(lights->wi, k);
-        bool is_far = !(lights->distance_m[k] < INFINITY);
-        float t_max = ray_between(wide_get3(out->origin, k), ray_leave(&end, f3_neg(along)), along,
-                                  &direction);
-        out->t_max[k] = is_far ? INFINITY : t_max;
-        out->direction[0][k] = is_far ? along.x : direction.x;
-        out->direction[1][k] = is_far ? along.y : direction.y;
-        out->direction[2][k] = is_far ? along.z : direction.z;
-    }
+    surfaces_leave_along(surfaces, lights->wi, out);
+    memcpy(out->distance_m, lights->distance_m, sizeof out->distance_m);
+    memcpy(out->end, lights->end, sizeof out->end);
+    memcpy(out->end_n, lights->end_n, sizeof out->end_n);
+    memcpy(out->end_error_m, lights->end_error_m, sizeof out->end_error_m);
+    ray_aim_run(out, live);
 }
 
 /* Starts the path's shadow ray. */
-static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const ShadowAim *aim,
+static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const RayRows *aim,
                              const LightRows *lights)
 {
     /* An empty segment is clear. */
@@ -173,7 +162,7 @@ static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const ShadowAim
 /* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
  * queued, and multiplied in later. */
 static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
-                            const ShadowAim *aim, Spectrum factor)
+                            const RayRows *aim, Spectrum factor)
 {
     ShadowLight *out = &w->lights[i];
     uint32_t k = surface.lane;
@@ -261,7 +250,7 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facin
 /* Sends the shadow ray to a light that was drawn, if it can contribute. f: the BSDF times the cosine; pdf: the density with
  * which the BSDF's own sampling draws the light's direction. */
 static void weigh_light(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                        const LightRows *lights, const ShadowAim *aim, Spectrum f, float pdf)
+                        const LightRows *lights, const RayRows *aim, Spectrum f, float pdf)
 {
     uint32_t k = surface.lane;
     if (w->keeps_diffuse_fraction)
@@ -292,7 +281,7 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
 {
     LightRows lights;
     alignas(64) BsdfRow f[3], pdf;
-    ShadowAim aim;
+    RayRows aim;
     uint16_t smooth = live & bsdf_block_smooth(block);
     uint16_t drawn = smooth ? draw_lights(w, points, facing, smooth, &lights) : 0;
     if (drawn == 0)
@@ -303,7 +292,7 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (w->reads.curves)
         WIDE_EACH(k, drawn)
     wave_find_end(w, points->path[k], wide_get3(points->surfaces->P, k), &lights, k);
-    aim_shadow_rays(points->surfaces, &lights, &aim);
+    aim_shadow_rays(points->surfaces, &lights, drawn, &aim);
     WIDE_EACH(k, drawn)
     {
         know_sky(w, &lights, k, pdf[k]);
@@ -347,7 +336,7 @@ static void scatter_footprints(Wave *w, const PointBlock *points, const BsdfDraw
 
 /* Where rays leave the points of a block, how these are seen from there, and the densities of the rays' directions. */
 typedef struct Exit {
-    WideRow origin[3];
+    const WideRow *origin; /* [3] */
     const Facing *facing;
     const float *pdf; /* by lane */
 } Exit;
@@ -648,14 +637,16 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
     Facing facing;
     Guidance found, *guidance = w->shared->guide ? &found : NULL;
     WideRow mixed;
-    Exit exit = {.facing = &facing, .pdf = guidance ? mixed : drawn.pdf};
+    RayRows out;
+    Exit exit = {.origin = out.origin, .facing = &facing, .pdf = guidance ? mixed : drawn.pdf};
     bsdf_block_facing(block, points->surfaces->N, facing.normal);
     bsdf_block_sides(block, facing.sides);
     if (guidance)
         guidance_find(w, points->surfaces, facing.normal, block, live, guidance);
     sample_lights(w, points, block, &facing, guidance, lit & live);
     uint16_t has_direction = sample_bsdfs(w, points, block, guidance, live, &drawn, mixed);
-    surfaces_leave(points->surfaces, drawn.wi, exit.origin);
+    surfaces_leave_along(points->surfaces, drawn.wi, &out);
+    ray_leave_run(&out, has_direction);
     if (w->reads.path_footprints)
         scatter_footprints(w, points, &drawn, has_direction);
     WIDE_EACH(k, live)

@@ -1,4 +1,4 @@
-/* Rays, their differentials, and where a ray may start. Header only. */
+/* Rays, their differentials, and where a ray may start. Header only; ray.ssl computes the same for blocks of points. */
 #ifndef SORT_SCENE_RAY_H
 #define SORT_SCENE_RAY_H
 

@@ -1,5 +1,7 @@
 #include "sort/shade/surface_block.h"
 
+#include <string.h>
+
 static float2 get2(const WideRow rows[2], uint32_t k)
 {
     return f2(rows[0][k], rows[1][k]);
@@ -8,6 +10,14 @@ static float2 get2(const WideRow rows[2], uint32_t k)
 static void set2(WideRow rows[2], uint32_t k, float2 v)
 {
     rows[0][k] = v.x, rows[1][k] = v.y;
+}
+
+void surfaces_leave_along(const SurfaceBlock *b, const WideRow wi[3], RayRows *out_rows)
+{
+    memcpy(out_rows->P, b->P, sizeof out_rows->P);
+    memcpy(out_rows->n, b->Ng, sizeof out_rows->n);
+    memcpy(out_rows->error_m, b->error_m, sizeof out_rows->error_m);
+    memcpy(out_rows->wi, wi, sizeof out_rows->wi);
 }
 
 SurfaceHit surface_get(SurfaceLane surface)

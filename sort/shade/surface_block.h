@@ -3,6 +3,7 @@
 #define SORT_SHADE_SURFACE_BLOCK_H
 
 #include "base/check.h"
+#include "sort/scene/ray_rows.h"
 #include "sort/shade/hit.h"
 #include "sort/wide/wide.h"
 
@@ -44,23 +45,8 @@ static inline float3 surface_vector(SurfaceLane s, const WideRow rows[3])
 {
     return wide_get3(rows, s.lane);
 }
-/* Returns the point where rays leave the surface and arrive at it. */
-static inline SurfacePoint surface_point(SurfaceLane s)
-{
-    return (SurfacePoint){.P = wide_get3(s.block->P, s.lane),
-                          .n = wide_get3(s.block->Ng, s.lane),
-                          .error_m = s.block->error_m[s.lane]};
-}
-
-/* Computes where rays that leave the surfaces along `direction` begin, as ray_leave does for each. */
-static inline void surfaces_leave(const SurfaceBlock *b, const WideRow direction[3],
-                                  WideRow out_origin[3])
-{
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        SurfacePoint point = surface_point((SurfaceLane){b, k});
-        wide_set3(out_origin, k, ray_leave(&point, wide_get3(direction, k)));
-    }
-}
+/* Sets where rays leave the surfaces of all lanes, and along what: P, n, error_m and wi. */
+void surfaces_leave_along(const SurfaceBlock *b, const WideRow wi[3], RayRows *out_rows);
 
 /* Returns the whole surface. */
 SurfaceHit surface_get(SurfaceLane surface);

@@ -2,6 +2,7 @@
  * for narrow ones, flattened and instanced. And they keep so near to it that contacts stay right. */
 #include "base/alloc.h"
 #include "base/check.h"
+#include "sort/scene/ray_rows.h"
 #include "sort/shade/hit.h"
 #include "tests/sort/accel/tracer.h"
 #include "tests/sort/scene/scene_fixture.h"
@@ -87,6 +88,30 @@ static float3 random_away(const SurfaceHit *hit, uint64_t *state)
     return f3_normalize(f3_madd(away, sinf(turn), t));
 }
 
+/* The programs for blocks of points give the bits of ray_leave and ray_between. */
+static void assert_same_in_blocks(const SurfacePoint *begin, const SurfacePoint *end, float3 wi,
+                                  float distance_m, const Ray *ray, uint32_t lane)
+{
+    RayRows rows;
+    memset(&rows, 0xa5, sizeof rows);
+    wide_set3(rows.P, lane, begin->P);
+    wide_set3(rows.n, lane, begin->n);
+    wide_set3(rows.wi, lane, wi);
+    wide_set3(rows.end, lane, end->P);
+    wide_set3(rows.end_n, lane, end->n);
+    rows.error_m[lane] = begin->error_m, rows.end_error_m[lane] = end->error_m;
+    rows.distance_m[lane] = distance_m;
+    ray_leave_run(&rows, (uint16_t)(1u << lane));
+    float3 origin = wide_get3(rows.origin, lane), expected = ray_leave(begin, wi);
+    assert_memory_equal(&origin, &expected, sizeof origin);
+    ray_aim_run(&rows, (uint16_t)(1u << lane));
+    origin = wide_get3(rows.origin, lane);
+    float3 direction = wide_get3(rows.direction, lane);
+    assert_memory_equal(&origin, &ray->origin, sizeof origin);
+    assert_memory_equal(&direction, &ray->direction, sizeof direction);
+    assert_memory_equal(&rows.t_max[lane], &ray->t_max, sizeof ray->t_max);
+}
+
 /* How many of RAYS meet the triangle that they leave, or, with `aims`, the one that they aim at. */
 static uint32_t count_self_hits(const SceneFixture *f, Tracer *t, uint64_t *state, bool aims)
 {
@@ -105,6 +130,9 @@ static uint32_t count_self_hits(const SceneFixture *f, Tracer *t, uint64_t *stat
             float3 wi = f3_normalize(f3_sub(point.P, begin.P));
             ray.origin = ray_leave(&begin, wi);
             ray.t_max = ray_between(ray.origin, ray_leave(&point, f3_neg(wi)), wi, &ray.direction);
+            assert_same_in_blocks(&begin, &point, wi, 1.0f, &ray, i % SSL_BLOCK);
+            Ray far_ray = {.origin = ray.origin, .direction = wi, .t_max = INFINITY};
+            assert_same_in_blocks(&begin, &point, wi, INFINITY, &far_ray, i % SSL_BLOCK);
         }
         ray_batch_set(&t->rays, i, &ray);
     }
