@@ -15,6 +15,7 @@ from .interruption import Interruption, raise_when_asked
 from .tasks import find, graph_of
 from .work import GoOn, Worker
 
+PART_SECONDS = 600.0  # of each thread
 EPILOG = "Exit codes: " + "; ".join(f"{code}: {text}" for code, text in errors.MEANING.items()) + "."
 
 
@@ -35,7 +36,7 @@ def run_plan(args, rest: list[str]) -> int:
     wish = plan.Wish(
         folder=args.farm, scene=args.scene, output=args.output, samples=args.spp, png=args.png,
         frames=plan.parse_frames(args.frames) if args.frames else None, cameras=args.camera, parts=args.parts,
-        part_seconds=args.part_seconds, adaptive=args.adaptive, cpu=args.cpu, threads=args.threads, fan_in=args.fan_in,
+        part_seconds=args.part_seconds or PART_SECONDS * args.threads, adaptive=args.adaptive, cpu=args.cpu, threads=args.threads, fan_in=args.fan_in,
         retries=args.retries, checkpoint_seconds=args.checkpoint_interval, stall_seconds=args.stall_limit,
         missing=args.missing, discards_parts=args.discard_parts, local_cache=args.local_cache,
         measured_shots=args.measure, arguments=rest)
@@ -124,7 +125,7 @@ def _submit(args, farm) -> int:
         return _run_local(args, farm)
     from . import slurm, texts
     if args.slurm:
-        return slurm.submit(farm, slurm.Site.from_args(args), tell, args.dry_run)
+        return slurm.submit(farm, slurm.Site.from_args(args), tell, args.dry_run, args.first)
     for name in texts.DIALECTS:
         path = getattr(args, name)
         if path:
@@ -237,7 +238,7 @@ def _add_plan(commands) -> None:
     p.add_argument("--frames", "--frame", metavar="A..B[:STEP]", help="frames of a sequence")
     p.add_argument("--camera", action="append", metavar="NAME", help="camera to look through; several make several pictures")
     p.add_argument("--parts", type=_positive, metavar="N", help="parts of each picture (of each round, with --adaptive); by default as many as take --part-seconds")
-    p.add_argument("--part-seconds", type=_seconds, default=600.0, metavar="S", help="CPU time that a part should take (600)")
+    p.add_argument("--part-seconds", type=_seconds, metavar="S", help="CPU time that a part should take (600 for each thread)")
     p.add_argument("--adaptive", type=_error_limit, metavar="E", help="adaptive sampling, in rounds of 16 samples, to the bits of sort-render --adaptive E")
     p.add_argument("--cpu", metavar="NAME", help="CPU class that all machines have, such as x86-64-v3; by default that of this machine, and others are refused")
     p.add_argument("--threads", type=_positive, default=1, metavar="N", help="threads of a task (1)")
@@ -267,6 +268,7 @@ def _add_engines(p) -> None:
     p.add_argument("--tractor", metavar="FILE", help="write a job script of Tractor (not run by SORT's tests)")
     p.add_argument("--flamenco", metavar="FILE", help="write a job type of Flamenco (not run by SORT's tests)")
     p.add_argument("--dry-run", action="store_true", help="with --slurm: print what would be submitted")
+    p.add_argument("--first", metavar="SHOT", help="with --slurm: submit only this shot and those behind it, beside what was submitted before")
     p.add_argument("--constraint", metavar="FEATURE", help="with --slurm: feature of nodes that have the CPU class")
     p.add_argument("--partition", metavar="NAME", help="with --slurm: partition")
     p.add_argument("--account", metavar="NAME", help="with --slurm: account")

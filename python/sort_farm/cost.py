@@ -25,6 +25,7 @@ class Measured:
     setup_seconds: float  # CPU time before the first sample
     seconds_per_sample: float
     found: dict  # as `sort-render verify` says it
+    size_bytes: int  # of the part of those samples
 
 
 def _cpu_s() -> float:
@@ -51,12 +52,13 @@ def measure(program: str, scene: str, arguments: list[str], samples_max: int, ca
                 break
             count = min(GROWTH * count if len(times) > 1 else 2, samples)
         found = renderer.verify(program, [part])[0]
+        size_bytes = part.stat().st_size if part.exists() else 0
     if "error" in found:
         raise FarmError(found["error"])
     (first, first_s), (last, last_s) = times[min(1, len(times) - 1)], times[-1]  # the first run also filled the cache
     each = (last_s - first_s) / (last - first) if last > first else last_s / last
     each = max(each, 1e-6)
-    return Measured(max(last_s - last * each, 0.0), each, found)
+    return Measured(max(last_s - last * each, 0.0), each, found, size_bytes)
 
 
 def chosen(count: int, wanted: int) -> list[int]:

@@ -22,6 +22,7 @@ from . import files, manifest
 from .errors import DAMAGED, DONE, USAGE, FarmError
 from .local import own_command
 from .manifest import Manifest
+from .tasks import find
 
 NAME = "figures.json"
 SAMPLES = 6
@@ -83,7 +84,9 @@ def _run(farm: Manifest, task: str) -> Cost:
     if child.returncode not in (DONE, DAMAGED):
         raise FarmError(f"{task}: {message.decode(errors='replace').strip()}")
     cpu = usage.ru_utime + usage.ru_stime
-    written = max(usage.ru_oublock * BLOCK_BYTES, farm.film_bytes)  # memory disks count nothing
+    graph, made = find(farm, task)
+    own = graph.result(made).stat().st_size if made.kind != "picture" else farm.film_bytes
+    written = max(usage.ru_oublock * BLOCK_BYTES - own, 0) + farm.film_bytes  # its samples are fewer; memory disks count nothing
     return Cost(cpu, max(time.monotonic() - begun - cpu, 0.0), written, 0.0)
 
 

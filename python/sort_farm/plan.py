@@ -167,7 +167,7 @@ def make(wish: Wish, tell=lambda text: None) -> manifest.Manifest:
         cpu=first["cpu"], threads=wish.threads, fan_in=wish.fan_in, retries=wish.retries,
         checkpoint_seconds=wish.checkpoint_seconds, stall_seconds=wish.stall_seconds,
         may_be_damaged=wish.missing == "magenta", discards_parts=wish.discards_parts, local_cache=wish.local_cache,
-        renderer=renderer.version(program), program=str(Path(program).absolute()), film_bytes=first["bytes"],
+        renderer=renderer.version(program), program=str(Path(program).absolute()), film_bytes=max(one.size_bytes for one in known.values()),
         part_seconds=wish.part_seconds)
     manifest.save(made)
     return made

@@ -10,6 +10,7 @@ somebody cancels gets the same signal, but is not running any more when it comes
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
@@ -23,9 +24,12 @@ from typing import Callable
 from . import files
 from .errors import FAILED, USAGE, FarmError
 from .manifest import Manifest
+from .slurm_queue import Queue
 from .tasks import Graph, Task, graph_of
 
 ARRAY_MAX = 1000  # Slurm's MaxArraySize is 1001 unless a site says otherwise
+REST_MINUTES = 60  # time limit of a job that submits others
+REST_WAIT_S = 60
 SIGNAL_BEFORE_S = 60
 CONTROLLER_WAIT_S = 40.0  # before Slurm ends a job whose time is up
 MERGE_BYTES_A_SECOND = 20e6  # what a busy shared disk gives a merge, taken low
@@ -43,6 +47,7 @@ class Site:
     max_running: int | None = None
     limit_factor: float = 4.0
     limit_minutes: int | None = None  # no job may ask for more
+    array_max: int = ARRAY_MAX
 
     @staticmethod
     def from_args(args) -> Site:
@@ -50,6 +55,12 @@ class Site:
 
     def options(self) -> list[str]:
         named = (("constraint", self.constraint), ("partition", self.partition), ("account", self.account), ("mem", self.memory))
+        return [f"--{name}={value}" for name, value in named if value]
+
+    def as_arguments(self) -> list[str]:
+        """What `sort-farm submit` was told."""
+        named = (("max-running", self.max_running), ("limit-factor", self.limit_factor), ("time-limit", self.limit_minutes),
+                 ("constraint", self.constraint), ("partition", self.partition), ("account", self.account), ("memory", self.memory))
         return [f"--{name}={value}" for name, value in named if value]
 
 
@@ -106,11 +117,11 @@ def _command(words: list[str], text: str | None = None) -> str:
     return done.stdout
 
 
-def _groups(tasks: list[Task]) -> list[list[Task]]:
-    """Tasks of one array: at most ARRAY_MAX apart."""
+def _groups(tasks: list[Task], size: int) -> list[list[Task]]:
+    """Tasks of one array: less than `size` apart."""
     groups: dict[int, list[Task]] = {}
     for task in tasks:
-        groups.setdefault(_index(task) // ARRAY_MAX, []).append(task)
+        groups.setdefault(_index(task) // size, []).append(task)
     return list(groups.values())
 
 
@@ -127,8 +138,8 @@ def _submit_stage(manifest: Manifest, graph: Graph, tasks: list[Task], after: li
     jobs = []
     files.make_folder(manifest.path("engine", "logs"))
     logs = str(manifest.path("engine", "logs")).replace("%", "%%")  # Slurm's own names begin with it
-    for group in _groups(tasks):
-        kind, offset = group[0].kind, _index(group[0]) // ARRAY_MAX * ARRAY_MAX
+    for group in _groups(tasks, site.array_max):
+        kind, offset = group[0].kind, _index(group[0]) // site.array_max * site.array_max
         threads = manifest.threads if kind == "part" else 1
         options = [f"--job-name={NOT_A_JOB.sub('_', manifest.folder.name)}-{group[0].shot}-{kind}",
                    "--requeue", f"--signal=B:TERM@{SIGNAL_BEFORE_S}", "--open-mode=append", f"--cpus-per-task={threads}",
@@ -164,37 +175,86 @@ def _refuse_if_queued(manifest: Manifest) -> None:
                         f"cancel them first: scancel {' '.join(queued)}", USAGE)
 
 
-def submit(manifest: Manifest, site: Site, tell: Callable[[str], None], is_dry: bool) -> int:
-    """Submits every task whose result is missing; what follows depends on it."""
-    if not is_dry:
+def _queue() -> Queue:
+    return Queue.read(_command(["scontrol", "show", "config"]),
+                      _command(["squeue", "--noheader", "--array", "--states=all", "--format=%i"]))
+
+
+def submit(manifest: Manifest, site: Site, tell: Callable[[str], None], is_dry: bool, first: str | None = None) -> int:
+    """Submits every task whose result is missing; what follows depends on it. Shots that do not fit into Slurm's queue are left to
+    a job that goes on with them when half of the others are done; `first` is the shot it begins with."""
+    if not is_dry and not first:
         _refuse_if_queued(manifest)
-    jobs: list[str] = []
+    if first:
+        graph_of(manifest, first)  # says so if there is no such shot
+    names = [shot.name for shot in manifest.shots]
+    jobs = own_jobs(manifest) if first else []
+    before = len(jobs)
     try:
-        for shot in manifest.shots:
-            graph = graph_of(manifest, shot.name)
-            if not graph.result(graph.picture).exists():
-                jobs += _submit_shot(manifest, graph, site, is_dry)
+        _submit_shots(manifest, names[names.index(first) if first else 0:], site, is_dry, jobs, tell)
     finally:  # also those of a submission that was cut off
         if jobs and not is_dry:
             files.write_json(manifest.path("engine", "slurm.json"), {"jobs": jobs})
-    if not jobs:
+    if len(jobs) == before:
         tell("all pictures are there; nothing to submit")
     elif not is_dry:
-        print(f"{len(jobs)} jobs: {' '.join(jobs)}")
+        print(f"{len(jobs) - before} jobs: {' '.join(jobs[before:])}")
     return 0
 
 
-def _submit_shot(manifest: Manifest, graph: Graph, site: Site, is_dry: bool) -> list[str]:
+def _submit_shots(manifest: Manifest, names: list[str], site: Site, is_dry: bool, jobs: list[str], tell: Callable[[str], None]) -> None:
+    """Adds to jobs."""
+    queue = None if is_dry else _queue()
+    site = dataclasses.replace(site, array_max=min(ARRAY_MAX, queue.array_max)) if queue else site
+    pictures: list[str] = []
+    for name in names:
+        graph = graph_of(manifest, name)
+        if graph.result(graph.picture).exists():
+            continue
+        stages = _missing(graph)
+        count = sum(len(tasks) for tasks in stages)
+        if queue and not queue.has_room(count):
+            if count > queue.most:
+                raise FarmError(f"{name}: {count} tasks are missing, and Slurm's queue holds {queue.jobs_max} (MaxJobCount), of which a "
+                                f"farm takes {queue.most} at most: plan longer parts", USAGE)
+            jobs.append(_submit_rest(manifest, name, pictures, site))
+            tell(f"Slurm's queue holds {queue.jobs_max} tasks (MaxJobCount): job {jobs[-1]} goes on with {name}")
+            return
+        added = _submit_shot(manifest, graph, stages, site, is_dry)
+        jobs += added
+        pictures += added[-1:]
+        if queue:
+            queue.add(count)
+
+
+def _missing(graph: Graph) -> list[list[Task]]:
+    """Tasks of each stage that have to be run."""
     from .status import missing_parts
     wanted = {task.id for task in missing_parts(graph, None)}
+    stages = [[t for t in stage.tasks if (t.id in wanted if t.kind == "part" else not graph.result(t).exists())]
+              for stage in graph.stages]
+    return [tasks for tasks in stages if tasks]
+
+
+def _submit_shot(manifest: Manifest, graph: Graph, stages: list[list[Task]], site: Site, is_dry: bool) -> list[str]:
     jobs: list[str] = []
     after: list[str] = []
-    for stage in graph.stages:
-        tasks = [t for t in stage.tasks if (t.id in wanted if t.kind == "part" else not graph.result(t).exists())]
-        if tasks:
-            after = _submit_stage(manifest, graph, tasks, after, site, is_dry)
-            jobs += after
+    for tasks in stages:
+        after = _submit_stage(manifest, graph, tasks, after, site, is_dry)
+        jobs += after
     return jobs
+
+
+def _submit_rest(manifest: Manifest, first: str, pictures: list[str], site: Site) -> str:
+    """A job that submits the shots from `first` on, when half of these pictures have ended in whatever way, or soon."""
+    from .local import own_command
+    words = [*own_command(), "submit", str(manifest.folder), "--slurm", "--first", first, *site.as_arguments()]
+    start = f"--dependency=afterany:{pictures[(len(pictures) - 1) // 2]}" if pictures else f"--begin=now+{REST_WAIT_S}"
+    files.make_folder(manifest.path("engine", "logs"))
+    logs = str(manifest.path("engine", "logs")).replace("%", "%%")
+    return _sbatch([f"--job-name={NOT_A_JOB.sub('_', manifest.folder.name)}-submit", "--requeue", f"--time={REST_MINUTES}", start,
+                    f"--chdir={manifest.folder}", f"--output={logs}/%x-%j.txt", *site.options()],
+                   f"#!/bin/sh\nexec {shlex.join(words)}\n", False)
 
 
 def requeue_own_job(tell: Callable[[str], None]) -> None:

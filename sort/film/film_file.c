@@ -4,7 +4,8 @@
  *   FileHeader    fixed size, with a check sum of its own
  *   FilmRange     [range_count]
  *   notes         [note_bytes]: the texts of FilmNote, each with a NUL at its end
- *   records       [crop_height][crop_width][record_bytes], as in film_record.h, lock zero
+ *   rows          [crop_height]: uint32_t packed_bytes, then [crop_width][record_bytes] packed as in film_pack.h; records are
+ *                 those of film_record.h, lock zero
  *   IdOverflow    [overflow_count], as in film_ids.h
  *   uint32_t      CRC-32C of all after the header
  *
@@ -16,6 +17,7 @@
 #include "base/cast.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "sort/film/film_pack.h"
 #include "sort/film/film_record.h"
 #include <errno.h>
 #include <math.h>
@@ -26,7 +28,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 9,
+    FILE_VERSION = 10,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -42,7 +44,7 @@ typedef struct FileHeader {
     uint64_t job, widened_at; /* of a checkpoint, else 0 */
     uint32_t pass_samples, wide_samples, sample_begin, sample_end, has_catchers;
     FilmShot shot;
-    uint64_t overflow_count;
+    uint64_t overflow_count, rows_bytes;
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
     char cpu_class[FILM_TARGET_NAME_MAX];
@@ -62,6 +64,20 @@ static uint32_t header_crc(const FileHeader *h)
     return crc32c(0, h, offsetof(FileHeader, crc));
 }
 
+static size_t film_row_bytes(const Film *film)
+{
+    return (size_t)film->desc.crop_width * film->record_bytes;
+}
+
+static uint64_t packed_rows_bytes(const Film *film)
+{
+    size_t row_bytes = film_row_bytes(film);
+    uint64_t total = 0;
+    for (uint32_t y = 0; y < film->desc.crop_height; ++y)
+        total += sizeof(uint32_t) + film_packed_size(film->pixels + y * row_bytes, row_bytes);
+    return total;
+}
+
 static void make_header(const Film *film, FileHeader *h)
 {
     const FilmDesc *d = &film->desc;
@@ -76,6 +92,7 @@ static void make_header(const Film *film, FileHeader *h)
     for (uint32_t i = 0; i < FILM_NOTE_COUNT; ++i)
         h->note_bytes += (uint32_t)strlen(film_note(film, (FilmNote)i)) + 1;
     h->overflow_count = film->id_table.count;
+    h->rows_bytes = packed_rows_bytes(film);
     h->job = film->checkpoint.job;
     h->pass_samples = film->checkpoint.pass_samples;
     h->wide_samples = film->checkpoint.wide_samples;
@@ -118,11 +135,20 @@ static uint32_t write_overflow(FILE *stream, const IdTable *table, uint32_t crc)
     return crc;
 }
 
-Status film_write_partial(const Film *film, const char *path, Error *err)
+static uint32_t write_rows(FILE *stream, const Film *film, uint8_t *packed, uint32_t crc)
+{
+    size_t row_bytes = film_row_bytes(film);
+    for (uint32_t y = 0; y < film->desc.crop_height; ++y) {
+        uint32_t size = (uint32_t)film_pack(film->pixels + y * row_bytes, row_bytes, packed);
+        crc = write_checked(stream, &size, sizeof size, crc);
+        crc = write_checked(stream, packed, size, crc);
+    }
+    return crc;
+}
+
+static Status write_all(const Film *film, const char *path, uint8_t *packed, Error *err)
 {
     FileHeader header;
-    if (film->id_table.has_failed)
-        return error_set_at(err, STATUS_NO_MEMORY, path, "no memory for Cryptomatte's counts");
     make_header(film, &header);
     FileReplace file;
     TRY(file_replace_begin(path, &file, err));
@@ -133,12 +159,22 @@ Status film_write_partial(const Film *film, const char *path, Error *err)
         const char *note = film_note(film, (FilmNote)i);
         crc = write_checked(file.stream, note, strlen(note) + 1, crc);
     }
-    size_t row_bytes = (size_t)film->desc.crop_width * film->record_bytes;
-    for (uint32_t y = 0; y < film->desc.crop_height; ++y)
-        crc = write_checked(file.stream, film->pixels + y * row_bytes, row_bytes, crc);
+    crc = write_rows(file.stream, film, packed, crc);
     crc = write_overflow(file.stream, &film->id_table, crc);
     (void)fwrite(&crc, sizeof crc, 1, file.stream);
     return file_replace_commit(&file, err);
+}
+
+Status film_write_partial(const Film *film, const char *path, Error *err)
+{
+    if (film->id_table.has_failed)
+        return error_set_at(err, STATUS_NO_MEMORY, path, "no memory for Cryptomatte's counts");
+    uint8_t *packed = mem_alloc(film_packed_max(film_row_bytes(film)), 1);
+    if (!packed)
+        return error_set_at(err, STATUS_NO_MEMORY, path, "no memory for a row of sums");
+    Status status = write_all(film, path, packed, err);
+    mem_free(packed);
+    return status;
 }
 
 static Status check_header(const FileHeader *h, const char *path, Error *err)
@@ -207,12 +243,12 @@ static Status check_size(const FileHeader *h, const char *path, Error *err)
 {
     uint64_t size = 0;
     TRY(file_size(path, &size, err));
-    size_t pixels = 0, overflow = 0, expected = 0;
+    size_t overflow = 0, expected = 0, least = 0, row = (size_t)h->crop_width * h->record_bytes;
+    /* A row is at least a control byte for each 16: no small file makes this program take much memory. */
     bool fits =
+        size_mul(h->crop_height, sizeof(uint32_t) + row / 16, &least) && h->rows_bytes >= least &&
         size_mul(h->overflow_count, sizeof(IdOverflow), &overflow) &&
-        size_mul(h->crop_width, h->crop_height, &pixels) &&
-        size_mul(pixels, h->record_bytes, &expected) &&
-        size_add(expected,
+        size_add(h->rows_bytes,
                  sizeof *h + h->range_count * sizeof(FilmRange) + h->note_bytes + sizeof(uint32_t),
                  &expected) &&
         size_add(expected, overflow, &expected);
@@ -235,6 +271,11 @@ static bool read_part(FILE *stream, void *data, size_t size_bytes, uint32_t *crc
 static Status refuse_end(const char *path, Error *err)
 {
     return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
+}
+
+static Status refuse_sums(const char *path, Error *err)
+{
+    return error_set_at(err, STATUS_FORMAT, path, "the sums are damaged");
 }
 
 static Status set_notes(const char *text, uint32_t bytes, const char *path, Film *film, Error *err)
@@ -290,6 +331,41 @@ static Status check_records(const Film *film, const char *path, Error *err)
     return STATUS_OK;
 }
 
+/* A packed row that makes no sense is damaged; so the check sum says of those that do. */
+static Status read_rows(FILE *stream, uint64_t rows_bytes, const char *path, Film *film,
+                        uint8_t *packed, uint32_t *crc, Error *err)
+{
+    size_t row_bytes = film_row_bytes(film);
+    uint64_t left = rows_bytes;
+    for (uint32_t y = 0; y < film->desc.crop_height; ++y) {
+        uint32_t size = 0;
+        if (left < sizeof size)
+            return refuse_sums(path, err);
+        if (!read_part(stream, &size, sizeof size, crc))
+            return refuse_end(path, err);
+        left -= sizeof size;
+        if (size > left || size > film_packed_max(row_bytes))
+            return refuse_sums(path, err);
+        if (!read_part(stream, packed, size, crc))
+            return refuse_end(path, err);
+        left -= size;
+        if (!film_unpack(packed, size, film->pixels + y * row_bytes, row_bytes))
+            return refuse_sums(path, err);
+    }
+    return left == 0 ? STATUS_OK : refuse_sums(path, err);
+}
+
+static Status read_pixels(FILE *stream, uint64_t rows_bytes, const char *path, Film *film,
+                          uint32_t *crc, Error *err)
+{
+    uint8_t *packed = mem_alloc(film_packed_max(film_row_bytes(film)), 1);
+    if (!packed)
+        return error_set_at(err, STATUS_NO_MEMORY, path, "no memory for a row of sums");
+    Status status = read_rows(stream, rows_bytes, path, film, packed, crc, err);
+    mem_free(packed);
+    return status;
+}
+
 static Status read_body(FILE *stream, const FileHeader *h, const char *path, Film *film, Error *err)
 {
     FilmRange ranges[FILM_MAX_RANGES];
@@ -297,13 +373,12 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
     if (!read_part(stream, ranges, h->range_count * sizeof *ranges, &crc))
         return refuse_end(path, err);
     TRY(read_notes(stream, h->note_bytes, path, film, &crc, err));
-    if (!read_part(stream, film->pixels, film_pixel_count(film) * film->record_bytes, &crc))
-        return refuse_end(path, err);
+    TRY(read_pixels(stream, h->rows_bytes, path, film, &crc, err));
     TRY(read_overflow(stream, h->overflow_count, path, film, &crc, err));
     if (fread(&stored, sizeof stored, 1, stream) != 1)
         return refuse_end(path, err);
     if (crc != stored)
-        return error_set_at(err, STATUS_FORMAT, path, "the sums are damaged");
+        return refuse_sums(path, err);
     for (uint32_t i = 0; i < h->range_count; ++i)
         if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
             return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");

@@ -178,7 +178,7 @@ def full_disks(folder):
         return
     try:
         farm = plan(folder, 16, "--parts", 8, name="disk/farm")
-        (mount / "ballast").write_bytes(bytes(900000))
+        (mount / "ballast").write_bytes(bytes(1400000))
         done = run(FARM, "submit", farm, "--local", code=1)
         assert "No space left" in done.stderr or "no room" in done.stderr or "not enough" in done.stderr, done.stderr
         before = [json.loads(line) for line in run(RENDER, "verify", *farm.glob("parts/*/*.part")).stdout.splitlines()]

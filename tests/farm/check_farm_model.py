@@ -1,7 +1,7 @@
 """The model of a farm: check_farm_model.py FOLDER_OF_PROGRAMS
 
 Queues are held against their formulas, and the model against a farm that really runs on this machine. Its tolerances there:
-bytes written 10 %, CPU time 30 %, elapsed time 30 % where nobody else uses the machine."""
+bytes written 15 %, CPU time 30 %, elapsed time 30 % where nobody else uses the machine."""
 
 import dataclasses
 import json
@@ -133,9 +133,11 @@ def a_farm_that_runs(folder):
     """Two processes of this machine."""
     sequence(folder)
     farm = plan(folder, 60, "--parts", 5, "--fan-in", 3, "--measure", 1, more=("--size", "64x64"))
+    busy, begun, (own, _) = machine_busy_s(), time.monotonic(), used()
     said = run(FARM, "model", farm, "--nodes", 1, "--cores", 2, "--barriers", "--storage", 1000, "--link", 1000, "--starts", 1e6, *QUIET, "--json")
     body = json.loads(said.stdout)
     answer = body["answer"]
+    inflation = max(machine_busy_s() - busy - used()[0] + own, 0.0) / os.cpu_count() / (time.monotonic() - begun)  # others' share while it measured
     (cpu_before, bytes_before), busy, begun = used(), machine_busy_s(), time.monotonic()
     run(FARM, "submit", farm, "--local", "-j", 2)
     (cpu, written), wall = used(), time.monotonic() - begun
@@ -146,9 +148,9 @@ def a_farm_that_runs(folder):
           f"{answer['written_bytes'] / 1e6:.2f} MB for {written / 1e6:.2f}; made {answer['tasks']}")
     assert answer["tasks"] == 2 * (5 + 2 + 1)
     if written:  # memory disks count nothing
-        assert abs(answer["written_bytes"] / written - 1) < 0.1
+        assert abs(answer["written_bytes"] / written - 1) < 0.15
     assert abs(predicted_cpu / cpu - 1) < 0.3
-    assert 0.7 * (wall - 1.5 * stolen) < answer["seconds"] < 1.3 * wall
+    assert 0.7 * (wall - 1.5 * stolen) < answer["seconds"] < 1.3 * wall / (1 - min(inflation, 0.7))
 
 
 def refusals(folder):
