@@ -45,7 +45,7 @@ typedef struct FitDesc {
     /* Tells problems apart: a checkpoint is only taken up by a fit with the same digest. */
     Hash128 problem;
     /* Writes the value at x[param_count] and, unless it is NULL, the gradient. A value that is infinite or NaN is a place where
-     * the function is not defined. An error ends fit_step, and the fit can only be destroyed then. */
+     * the function is not defined. An error ends fit_step, and the fit cannot go on then. */
     Status (*evaluate)(void *data, const double *x, double *out_value, double *out_gradient,
                        Error *err);
     void *data;

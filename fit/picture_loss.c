@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include <math.h>
+#include <string.h>
 
 enum { LEVELS_MAX = 20 };
 
@@ -86,53 +87,31 @@ uint32_t picture_loss_levels(const PictureLoss *loss)
 
 /* --- levels ------------------------------------------------------------------------------------- */
 
-/* The numbers of the finer level that a number of the coarser one is the mean of: x from *out_first, *out_count of them. */
-static void cover(uint32_t coarse, uint32_t fine_size, uint32_t *out_first, uint32_t *out_count)
-{
-    *out_first = 2 * coarse;
-    *out_count = *out_first + 1 < fine_size ? 2 : 1;
-}
-
-static void reduce(const PictureLoss *loss, const Level *fine, Level *coarse)
+/* Adds numbers of the finer level to the means of the coarser one that they are part of; or, the transpose of that, adjoints of
+ * means to those of the numbers. */
+static void relate(const PictureLoss *loss, Level *fine, Level *coarse, bool is_transpose)
 {
     ASSERT(coarse->width == (fine->width + 1) / 2 && coarse->height == (fine->height + 1) / 2);
-    uint32_t channels = loss->channels;
-    for (uint32_t y = 0; y < coarse->height; ++y)
-        for (uint32_t x = 0; x < coarse->width; ++x) {
-            uint32_t x0, y0, nx, ny;
-            cover(x, fine->width, &x0, &nx);
-            cover(y, fine->height, &y0, &ny);
-            for (uint32_t c = 0; c < channels; ++c) {
-                double sum = 0;
-                for (uint32_t j = 0; j < ny; ++j)
-                    for (uint32_t i = 0; i < nx; ++i)
-                        sum +=
-                            fine->differences[((size_t)(y0 + j) * fine->width + x0 + i) * channels +
-                                              c];
-                coarse->differences[((size_t)y * coarse->width + x) * channels + c] =
-                    sum / (nx * ny);
+    double *number = fine->differences;
+    for (uint32_t y = 0; y < fine->height; ++y)
+        for (uint32_t x = 0; x < fine->width; ++x) {
+            uint32_t columns = (x | 1) < fine->width ? 2 : 1, rows = (y | 1) < fine->height ? 2 : 1;
+            double share = 1.0 / (columns * rows);
+            double *mean =
+                coarse->differences + ((size_t)(y / 2) * coarse->width + x / 2) * loss->channels;
+            for (uint32_t c = 0; c < loss->channels; ++c, ++number) {
+                if (is_transpose)
+                    *number += share * mean[c];
+                else
+                    mean[c] += share * *number;
             }
         }
 }
 
-/* The transpose of `reduce`: adds the adjoints of the coarser level to those of the finer one. */
-static void spread(const PictureLoss *loss, const Level *coarse, Level *fine)
+static void reduce(const PictureLoss *loss, Level *fine, Level *coarse)
 {
-    uint32_t channels = loss->channels;
-    for (uint32_t y = 0; y < coarse->height; ++y)
-        for (uint32_t x = 0; x < coarse->width; ++x) {
-            uint32_t x0, y0, nx, ny;
-            cover(x, fine->width, &x0, &nx);
-            cover(y, fine->height, &y0, &ny);
-            for (uint32_t c = 0; c < channels; ++c) {
-                double part =
-                    coarse->differences[((size_t)y * coarse->width + x) * channels + c] / (nx * ny);
-                for (uint32_t j = 0; j < ny; ++j)
-                    for (uint32_t i = 0; i < nx; ++i)
-                        fine->differences[((size_t)(y0 + j) * fine->width + x0 + i) * channels +
-                                          c] += part;
-            }
-        }
+    memset(coarse->differences, 0, count_of(loss, coarse) * sizeof *coarse->differences);
+    relate(loss, fine, coarse, false);
 }
 
 /* The loss of one level; its differences become adjoints. */
@@ -163,7 +142,7 @@ double picture_loss_value(PictureLoss *loss, const float *picture, float *out_ad
     if (!out_adjoint)
         return value;
     for (uint32_t i = loss->level_count; i-- > 1;)
-        spread(loss, &loss->levels[i], &loss->levels[i - 1]);
+        relate(loss, &loss->levels[i - 1], &loss->levels[i], true);
     for (size_t i = 0; i < loss->number_count; ++i)
         out_adjoint[i] = (float)loss->levels[0].differences[i];
     return value;

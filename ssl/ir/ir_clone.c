@@ -346,3 +346,26 @@ void ir_clone_insts(IrClone *c, IrRegionId region)
             ir_clone_copy(c, id);
     }
 }
+
+void ir_clone_body(IrClone *c)
+{
+    const IrFunc *f = c->from;
+    IrValue small[IR_CLONE_SMALL];
+    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
+    ir_clone_insts(c, f->body);
+    ir_build_end(c->to, ir_clone_args(c, yield, small), yield->arg_count);
+}
+
+void ir_clone_inline(IrClone *c, IrInstId call, const IrFunc *callee, const uint8_t *live)
+{
+    const IrInst *inst = ir_inst(c->from, call);
+    ASSERT(inst->op == IR_CALL);
+    IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
+    inner.live = live;
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        inner.map[ir_region(callee, callee->body)->param_first + i] =
+            c->map[ir_args(c->from, inst)[i]];
+    ir_clone_insts(&inner, callee->body);
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        c->map[inst->result_first + i] = inner.map[ir_yield_args(callee, callee->body)[i]];
+}

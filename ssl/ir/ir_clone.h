@@ -45,6 +45,11 @@ IrClone ir_clone_func(IrModule *m, const IrFunc *from, IrFuncId id, const IrClon
                       void *data);
 /* Copies everything in the region except its YIELD. */
 void ir_clone_insts(IrClone *c, IrRegionId region);
+/* Copies all of `from`, whose results become those of `to`, and ends `to`. */
+void ir_clone_body(IrClone *c);
+/* Copies the body of `callee`, the function that the CALL names or one like it, in place of the CALL. live: as IrClone.live,
+ * of the callee. */
+void ir_clone_inline(IrClone *c, IrInstId call, const IrFunc *callee, const uint8_t *live);
 /* Copies one instruction without calling `visit`. */
 void ir_clone_copy(IrClone *c, IrInstId id);
 /* Returns the arguments of an instruction as values of `to`, in the arena or in `small`. */

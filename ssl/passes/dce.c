@@ -74,18 +74,7 @@ uint8_t *ir_live_values(const IrModule *m, const IrFunc *f)
     return k.live;
 }
 
-static void rebuild_func(IrModule *m, IrFuncId id, const IrCloneHooks *hooks, void *data)
-{
-    const IrFunc *f = m->funcs.data[id];
-    IrClone c = ir_clone_func(m, f, id, hooks, data);
-    c.live = ir_live_values(m, f);
-    ir_clone_insts(&c, f->body);
-    IrValue small[IR_CLONE_SMALL];
-    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-    ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
-}
-
-void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
+void ir_reach(IrModule *m, void (*visit)(IrModule *m, IrFuncId id, void *data), void *data)
 {
     ASSERT(m->entry && m->entry < m->funcs.count);
     ARRAY(IrFuncId) reached = {0};
@@ -93,8 +82,9 @@ void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
     array_push(m->arena, &reached, m->entry);
     seen[m->entry] = 1;
     for (uint32_t i = 0; i < reached.count; ++i) {
-        rebuild_func(m, reached.data[i], hooks, data);
-        const IrFunc *f = m->funcs.data[reached.data[i]];
+        if (visit)
+            visit(m, reached.data[i], data);
+        const IrFunc *f = ir_func(m, reached.data[i]);
         for (IrInstId k = 1; k < f->insts.count; ++k) {
             IrFuncId callee = (IrFuncId)ir_inst(f, k)->imm;
             if (ir_inst(f, k)->op != IR_CALL || seen[callee])
@@ -106,6 +96,26 @@ void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
     for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (!seen[id])
             m->funcs.data[id] = NULL;
+}
+
+typedef struct Rebuild {
+    const IrCloneHooks *hooks;
+    void *data;
+} Rebuild;
+
+static void rebuild_func(IrModule *m, IrFuncId id, void *data)
+{
+    const Rebuild *how = data;
+    const IrFunc *f = m->funcs.data[id];
+    IrClone c = ir_clone_func(m, f, id, how->hooks, how->data);
+    c.live = ir_live_values(m, f);
+    ir_clone_body(&c);
+}
+
+void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
+{
+    Rebuild how = {hooks, data};
+    ir_reach(m, rebuild_func, &how);
 }
 
 void ir_simplify(IrModule *m)

@@ -339,33 +339,8 @@ static void drop_detaches(IrModule *m)
         if (!has_any)
             continue;
         IrClone c = ir_clone_func(m, f, id, &hooks, NULL);
-        ir_clone_insts(&c, f->body);
-        IrValue small[IR_CLONE_SMALL];
-        const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-        ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+        ir_clone_body(&c);
     }
-}
-
-/* Drops the functions that were lowered for derivatives alone. */
-static void drop_unreached(IrModule *m)
-{
-    uint8_t *seen = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count);
-    ARRAY(IrFuncId) reached = {0};
-    array_push(m->arena, &reached, m->entry);
-    seen[m->entry] = 1;
-    for (uint32_t k = 0; k < reached.count; ++k) {
-        const IrFunc *f = ir_func(m, reached.data[k]);
-        for (IrInstId i = 1; i < f->insts.count; ++i) {
-            IrFuncId callee = (IrFuncId)ir_inst(f, i)->imm;
-            if (ir_inst(f, i)->op != IR_CALL || seen[callee])
-                continue;
-            seen[callee] = 1;
-            array_push(m->arena, &reached, callee);
-        }
-    }
-    for (IrFuncId id = 1; id < m->funcs.count; ++id)
-        if (!seen[id])
-            m->funcs.data[id] = NULL;
 }
 
 static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList *diags, Error *err)
@@ -388,7 +363,7 @@ static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList
         drop_detaches(m);
     m->has_detach = false;
     if (has_derivatives) {
-        drop_unreached(m);
+        ir_reach(m, NULL, NULL); /* drops what was lowered for derivatives alone */
         ir_mark_recursion(m);
     }
     if (ir_verify(m, err) != STATUS_OK)

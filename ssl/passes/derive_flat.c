@@ -65,15 +65,7 @@ static bool flatten_call(IrClone *c, IrInstId id)
         derive_call_kind(t->derive, (IrFuncId)inst->imm, t->is_backward) != CALL_INLINED ||
         derive_call_kind(t->derive, func, t->is_backward) != CALL_INLINED)
         return false;
-    const IrFunc *callee = ir_func(c->module, func);
-    IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
-    inner.live = live_of(t, func);
-    for (uint32_t i = 0; i < inst->arg_count; ++i)
-        inner.map[ir_region(callee, callee->body)->param_first + i] =
-            c->map[ir_args(c->from, inst)[i]];
-    ir_clone_insts(&inner, callee->body);
-    for (uint32_t i = 0; i < inst->result_count; ++i)
-        c->map[inst->result_first + i] = inner.map[ir_yield_args(callee, callee->body)[i]];
+    ir_clone_inline(c, id, ir_func(c->module, func), live_of(t, func));
     return true;
 }
 
@@ -83,10 +75,7 @@ static const IrFunc *copy(IrModule *m, const IrFunc *f, IrFuncId id, const IrClo
 {
     IrClone c = ir_clone_func(m, f, id, hooks, data);
     c.live = ir_live_values(m, f);
-    ir_clone_insts(&c, f->body);
-    IrValue small[IR_CLONE_SMALL];
-    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-    ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+    ir_clone_body(&c);
     return ir_func(m, id);
 }
 

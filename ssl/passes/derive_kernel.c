@@ -80,10 +80,7 @@ static const IrFunc *take_inputs(Kernel *k, const IrFunc *f)
     IrBuilder *b = ir_build_begin(m, id, f->name, types.data, types.count);
     ir_build_func(b)->span = f->span;
     IrClone c = ir_clone_begin(m, f, b, &hooks, k);
-    ir_clone_insts(&c, f->body);
-    IrValue small[IR_CLONE_SMALL];
-    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-    ir_build_end(b, ir_clone_args(&c, yield, small), yield->arg_count);
+    ir_clone_body(&c);
     const IrFunc *made = ir_func(m, id);
     m->funcs.data[id] = NULL;
     return made;

@@ -195,9 +195,6 @@ void derive_merge(Derive *d)
             continue;
         Merge g = {d, group};
         IrClone c = ir_clone_func(m, f, id, &hooks, &g);
-        ir_clone_insts(&c, f->body);
-        IrValue small[IR_CLONE_SMALL];
-        const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-        ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+        ir_clone_body(&c);
     }
 }

@@ -114,14 +114,7 @@ static bool inline_call(IrClone *c, IrInstId id)
     if (inst->op != IR_CALL || in->recursive[inst->imm])
         return false;
     const IrFunc *callee = c->module->funcs.data[inst->imm];
-    IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
-    inner.live = live_values(c, (IrFuncId)inst->imm);
-    for (uint32_t i = 0; i < inst->arg_count; ++i)
-        inner.map[ir_region(callee, callee->body)->param_first + i] =
-            c->map[ir_args(c->from, inst)[i]];
-    ir_clone_insts(&inner, callee->body);
-    for (uint32_t i = 0; i < inst->result_count; ++i)
-        c->map[inst->result_first + i] = inner.map[ir_yield_args(callee, callee->body)[i]];
+    ir_clone_inline(c, id, callee, live_values(c, (IrFuncId)inst->imm));
     return true;
 }
 
@@ -131,10 +124,7 @@ static void rebuild(IrModule *m, IrFuncId id, Inline *in)
     const IrFunc *f = m->funcs.data[id];
     IrClone c = ir_clone_func(m, f, id, &hooks, in);
     c.live = live_values(&c, id);
-    ir_clone_insts(&c, f->body);
-    IrValue small[IR_CLONE_SMALL];
-    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-    ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+    ir_clone_body(&c);
 }
 
 Status ir_inline(IrModule *m, DiagList *diags)

@@ -54,6 +54,9 @@ void ir_split_arrays(IrModule *m);
 /* dce.c */
 /* Returns an array [value]: 1 if a result of the function depends on the value. All results are live. */
 uint8_t *ir_live_values(const IrModule *m, const IrFunc *f);
+/* Visits the functions that the entry reaches, each before those that it then calls, and drops all others. visit: NULL is
+ * allowed. */
+void ir_reach(IrModule *m, void (*visit)(IrModule *m, IrFuncId id, void *data), void *data);
 /* Copies the live instructions of every function that the entry reaches, folding on the way, and drops all other
  * functions. */
 void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data);

@@ -170,6 +170,16 @@ def check_interrupted(folder):
     expect(list(found) == list(WANTED) and found["pitch"] != 3, f"the result is no better than the start: {found}")
 
 
+def check_full_disk(folder):
+    """What cannot be written is said, and neither the result nor the other files are lost with it."""
+    make(folder)
+    done = fit(folder, "-n", 5, "-o", "/dev/full", "--picture", "found.png", "--report", "page.html", code=1)
+    expect("/dev/full: cannot write" in done.stderr and "pitch=" in done.stdout, f"-o on a full disk: {done.stdout}{done.stderr}")
+    expect((folder / "found.png").exists() and (folder / "page.html").exists(), "files on other disks are missing")
+    done = fit(folder, "-n", 5000, "--checkpoint", "/dev/full", "--checkpoint-interval", 0, "-o", "found.json", code=1)
+    expect("/dev/full: cannot write" in done.stderr and (folder / "found.json").exists(), f"checkpoint on a full disk: {done.stderr}")
+
+
 def check_report(folder):
     make(folder)
     fit(folder, "--starts", 3, "-n", 50, "--quiet", "--report", "page.html")
@@ -228,4 +238,4 @@ def check_messages(folder):
 
 
 run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_threads, check_killed, check_time_limit,
-           check_interrupted, check_report, check_messages)
+           check_interrupted, check_full_disk, check_report, check_messages)

@@ -333,6 +333,40 @@ static Status write_values(const Run *run, const double *x, Error *err)
     return status;
 }
 
+static Status write_report(const Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    const FitReport report = {
+        .shader = run->file->path,
+        .target = o->target,
+        .space = &run->space,
+        .fit = run->fit,
+        .pictures = {&run->target, &run->start, fit_shader_picture(run->shader)},
+        .start_loss = run->start_loss,
+        .method = method_words[o->method],
+        .loss = loss_words[o->loss]};
+    return fit_report_write(o->report, &report, err);
+}
+
+/* Writes all files that were asked for, also when one of them cannot be written; *err is then that of the first. */
+static Status write_results(const Run *run, const double *best, Error *err)
+{
+    const FitOptions *o = run->options;
+    Error errors[3] = {{0}};
+    if (o->values)
+        (void)!write_values(run, best, &errors[0]);
+    if (o->picture)
+        (void)!fit_picture_write(o->picture, fit_shader_picture(run->shader), &errors[1]);
+    if (o->report)
+        (void)!write_report(run, &errors[2]);
+    for (size_t i = 0; i < SORT_COUNT_OF(errors); ++i)
+        if (errors[i].code != STATUS_OK) {
+            *err = errors[i];
+            return err->code;
+        }
+    return STATUS_OK;
+}
+
 static Status give_results(Run *run, Error *err)
 {
     const FitOptions *o = run->options;
@@ -359,22 +393,7 @@ static Status give_results(Run *run, Error *err)
                       run->stopped_by ? "; stopped by " : "",
                       run->stopped_by ? run->stopped_by : "",
                       run->stopped_by && o->checkpoint ? ", --resume goes on" : "");
-    if (o->values)
-        TRY(write_values(run, best, err));
-    if (o->picture)
-        TRY(fit_picture_write(o->picture, fit_shader_picture(run->shader), err));
-    if (!o->report)
-        return STATUS_OK;
-    const FitReport report = {
-        .shader = run->file->path,
-        .target = o->target,
-        .space = &run->space,
-        .fit = run->fit,
-        .pictures = {&run->target, &run->start, fit_shader_picture(run->shader)},
-        .start_loss = run->start_loss,
-        .method = method_words[o->method],
-        .loss = loss_words[o->loss]};
-    return fit_report_write(o->report, &report, err);
+    return write_results(run, best, err);
 }
 
 static Status fit(Run *run, Error *err)
@@ -390,8 +409,11 @@ static Status fit(Run *run, Error *err)
     TRY(keep_start(run, err));
     if (o->resume)
         TRY(fit_load(run->fit, o->checkpoint, err));
-    TRY(loop(run, err));
-    return give_results(run, err);
+    /* What was found is not lost with the disk that a checkpoint was to be kept on. */
+    Error later = {0};
+    Status status = loop(run, err);
+    Status given = give_results(run, status == STATUS_OK ? err : &later);
+    return status == STATUS_OK ? given : status;
 }
 
 /* --- the command ----------------------------------------------------------------------------------- */

@@ -115,6 +115,24 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
     strbuf_free(&json);
 }
 
+void kit_write_ball(const Kit *kit, const KitScene *scene)
+{
+    KitScene with = *scene;
+    StrBuf meshes = {0};
+    const float eye[3] = {0, 1, 4};
+    kit_write_matte(kit);
+    kit_add_sphere(kit, &meshes, "ball", 1.0f, 12);
+    memcpy(with.eye, eye, sizeof eye);
+    with.max_depth = 3;
+    with.fov_y_degrees = 45;
+    with.meshes = strbuf_text(&meshes);
+    with.instances = "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"m\"]}";
+    with.materials = "{\"name\": \"m\", \"shader\": \"shaders/matte.ssl\"}";
+    with.environment = "{\"color\": [0.2, 0.3, 0.5]}";
+    kit_write_scene(kit, &with);
+    strbuf_free(&meshes);
+}
+
 static void add_mesh(const Kit *kit, StrBuf *out, const char *name, const float *positions,
                      const float *uv, uint32_t vertices, const uint32_t *indices,
                      uint32_t triangles)

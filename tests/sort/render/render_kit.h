@@ -36,6 +36,8 @@ typedef struct KitScene {
     const char *curves, *shader_aovs; /* contents of the arrays, or NULL */
 } KitScene;
 void kit_write_scene(const Kit *kit, const KitScene *scene);
+/* The package of a matte ball under a sky; `scene` has the size, the samples and the lights. */
+void kit_write_ball(const Kit *kit, const KitScene *scene);
 
 /* An image of the package, as PNG: rows from the top. */
 void kit_write_png(const Kit *kit, const char *name, uint32_t width, uint32_t height,

@@ -20,25 +20,14 @@ typedef struct Paths {
 
 static void begin(Kit *kit, Paths *paths)
 {
-    StrBuf meshes = {0};
     kit_begin(kit);
-    kit_write_matte(kit);
-    kit_add_sphere(kit, &meshes, "ball", 1.0f, 12);
-    kit_write_scene(
+    kit_write_ball(
         kit,
         &(KitScene){.width = 40,
                     .height = 30,
                     .samples = 8,
-                    .max_depth = 3,
-                    .eye = {0, 1, 4},
-                    .fov_y_degrees = 45,
-                    .meshes = strbuf_text(&meshes),
-                    .instances = "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"m\"]}",
-                    .materials = "{\"name\": \"m\", \"shader\": \"shaders/matte.ssl\"}",
                     .lights = "{\"name\": \"p\", \"type\": \"point\", \"intensity\": [30, 30, 30], "
-                              "\"transform\": [1,0,0,2, 0,1,0,3, 0,0,1,4, 0,0,0,1]}",
-                    .environment = "{\"color\": [0.2, 0.3, 0.5]}"});
-    strbuf_free(&meshes);
+                              "\"transform\": [1,0,0,2, 0,1,0,3, 0,0,1,4, 0,0,0,1]}"});
     kit_path(kit, "a.part", paths->a);
     kit_path(kit, "b.part", paths->b);
     kit_path(kit, "out.exr", paths->whole);
