@@ -2,7 +2,6 @@
 #include "plugins/denoise_protocol.h"
 #include "plugins/oidn/oidn_library.h"
 #include "plugins/plugin_check.h"
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,34 +15,13 @@ typedef struct Job {
     float *color, *albedo, *normal, *result;
 } Job;
 
-static bool read_all(int fd, void *data, size_t size_bytes)
-{
-    char *at = data;
-    while (size_bytes > 0) {
-        ssize_t got = read(fd, at, size_bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        size_bytes -= (size_t)got;
-    }
-    return true;
-}
+/* A picture of a sound request has no more; static analysis does not see that. */
+#define BYTES_MAX ((size_t)DENOISE_SIDE_MAX * DENOISE_SIDE_MAX * 3 * sizeof(float))
 
-static bool write_all(int fd, const void *data, size_t size_bytes)
+/* Returns false at the end of the input. */
+static bool take(void *data, size_t size_bytes)
 {
-    const char *at = data;
-    while (size_bytes > 0) {
-        ssize_t put = write(fd, at, size_bytes);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        at += put;
-        size_bytes -= (size_t)put;
-    }
-    return true;
+    return fread(data, size_bytes, 1, stdin) == 1;
 }
 
 static bool is_sound(const DenoiseRequest *r)
@@ -53,22 +31,24 @@ static bool is_sound(const DenoiseRequest *r)
            r->has_normal <= 1 && memchr(r->oidn_path, 0, sizeof r->oidn_path) != NULL;
 }
 
-static bool read_picture(int fd, bool is_there, size_t bytes, float **out)
+static bool read_picture(bool is_there, size_t bytes, float **out)
 {
     *out = is_there ? malloc(bytes) : NULL;
-    return !is_there || (*out && read_all(fd, *out, bytes));
+    return !is_there || (*out && take(*out, bytes));
 }
 
 /* Returns false if the request makes no sense, or memory is short. */
-static bool read_job(int fd, Job *job)
+static bool read_job(Job *job)
 {
-    if (!read_all(fd, &job->request, sizeof job->request) || !is_sound(&job->request))
+    if (!take(&job->request, sizeof job->request) || !is_sound(&job->request))
         return false;
     job->bytes = (size_t)job->request.width * job->request.height * 3 * sizeof(float);
+    if (job->bytes > BYTES_MAX)
+        return false;
     job->result = malloc(job->bytes);
-    return job->result && read_picture(fd, true, job->bytes, &job->color) &&
-           read_picture(fd, job->request.has_albedo, job->bytes, &job->albedo) &&
-           read_picture(fd, job->request.has_normal, job->bytes, &job->normal);
+    return job->result && read_picture(true, job->bytes, &job->color) &&
+           read_picture(job->request.has_albedo, job->bytes, &job->albedo) &&
+           read_picture(job->request.has_normal, job->bytes, &job->normal);
 }
 
 /* --- the library ------------------------------------------------------------------------------ */
@@ -162,17 +142,19 @@ int main(void)
     DenoiseReply reply = {.magic = DENOISE_MAGIC};
     (void)signal(SIGPIPE, SIG_IGN); /* the renderer may be gone before the answer */
     /* What the library prints must not get between the answers. */
-    int out = dup(STDOUT_FILENO);
-    if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    int kept = dup(STDOUT_FILENO);
+    FILE *out = kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(kept, "wb") : NULL;
+    if (!out)
         return 1;
-    if (!read_job(STDIN_FILENO, &job))
+    if (!read_job(&job))
         (void)snprintf(reply.text, sizeof reply.text,
                        "the request makes no sense, or memory is short");
     else
         reply.is_done = denoise(&job, reply.text);
     ASSERT(memchr(reply.text, 0, sizeof reply.text));
-    bool is_written = write_all(out, &reply, sizeof reply) &&
-                      (!reply.is_done || write_all(out, job.result, job.bytes));
+    bool is_written = fwrite(&reply, sizeof reply, 1, out) == 1 &&
+                      (!reply.is_done || fwrite(job.result, job.bytes, 1, out) == 1);
+    is_written = fclose(out) == 0 && is_written;
     free(job.color);
     free(job.albedo);
     free(job.normal);
