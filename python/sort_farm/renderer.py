@@ -51,12 +51,12 @@ def version(program: str) -> str:
     return done.stdout.strip()
 
 
-def own_cpu_class(program: str) -> str:
-    """The class that parts of this machine have without --cpu."""
+def cpu_class(program: str, name: str = "native") -> str:
+    """The class that parts of this machine have with `--cpu name`."""
     for line in _call([program, "--list", "cpus"]).stdout.splitlines():
-        if line.startswith("native"):
+        if line.split(maxsplit=1)[:1] == [name]:
             return line.rsplit(" ", 1)[1]
-    raise FarmError(f"{program}: --list cpus does not name this machine's class")
+    raise FarmError(f"{program}: --list cpus does not name this machine's class for '{name}'")
 
 
 def verify(program: str, paths: list[Path], adaptive: float | None = None) -> list[dict]:

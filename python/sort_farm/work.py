@@ -166,11 +166,12 @@ class Worker:
         if self._version != m.renderer:
             raise FarmError(f"{self.program}: this is {self._version}, and the farm was planned with {m.renderer}: pictures of "
                             "different versions need not have the same bits")
-        if "--cpu" not in m.arguments:
-            self._class = self._class or renderer.own_cpu_class(self.program)
-            if self._class != m.cpu:
-                raise FarmError(f"{m.path('manifest.json')}: cpu: parts have the class '{m.cpu}', and this machine is of "
-                                f"'{self._class}': submit with a constraint on it, or plan with --cpu {_common()}")
+        asked = m.arguments[m.arguments.index("--cpu") + 1] if "--cpu" in m.arguments else "native"
+        self._class = self._class or renderer.cpu_class(self.program, asked)
+        if self._class != m.cpu:
+            way_out = f", or plan with --cpu {_common()}" if asked == "native" else ": CPUs of other makers round differently"
+            raise FarmError(f"{m.path('manifest.json')}: cpu: parts have the class '{m.cpu}', and this machine is of "
+                            f"'{self._class}': submit with a constraint on it{way_out}")
         if shot.scene not in self._stamps:
             self._stamps[shot.scene] = package_stamp(Path(shot.scene))
         if self._stamps[shot.scene] != shot.stamp:

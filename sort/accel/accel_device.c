@@ -43,8 +43,7 @@ void accel_device_forget(AccelDevice *d)
     mutex_unlock(&d->error_mutex);
 }
 
-/* Embree's name for the instructions of a baseline; NULL: those that it finds. */
-static const char *baseline_isa(const char *cpu_class)
+const char *accel_baseline_isa(const char *cpu_class)
 {
     static const char *const rows[][2] = {{"x86-64", "sse2"},
                                           {"x86-64-v2", "sse4.2"},
@@ -60,7 +59,7 @@ static const char *baseline_isa(const char *cpu_class)
 Status accel_device_open(AccelDevice *d, uint32_t thread_count, const char *cpu_class, Error *err)
 {
     char config[64] = "";
-    const char *isa = baseline_isa(cpu_class);
+    const char *isa = accel_baseline_isa(cpu_class);
     int length = 0;
     ASSERT(!d->device);
     mutex_init(&d->error_mutex);

@@ -16,6 +16,9 @@ typedef struct AccelDevice {
     char error_text[256];
 } AccelDevice;
 
+/* Returns Embree's name for the instructions of a baseline, such as "x86-64-v3"; NULL: it is none. */
+const char *accel_baseline_isa(const char *cpu_class);
+
 /* thread_count and cpu_class: as in AccelDesc. On an error accel_device_close is still required. */
 Status accel_device_open(AccelDevice *d, uint32_t thread_count, const char *cpu_class,
                          Error *err) SORT_MUST_CHECK;

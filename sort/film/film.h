@@ -108,7 +108,7 @@ typedef struct FilmIdentity {
     uint32_t nominal_samples; /* a pixel, of the whole render: decides texture footprints */
     uint32_t seed;
     char filter[FILM_FILTER_NAME_MAX];    /* name and width, "blackman-harris 1.5" */
-    char cpu_class[FILM_TARGET_NAME_MAX]; /* as --cpu, "x86-64-v3"; else of this machine */
+    char cpu_class[FILM_TARGET_NAME_MAX]; /* that of accel_cpu_class */
 } FilmIdentity;
 
 typedef struct FilmDesc {

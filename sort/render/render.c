@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "sort/accel/accel_cpu.h"
 #include "sort/light/scene_bounds.h"
 #include "sort/package/scene_load.h"
 #include "sort/render/render_stored.h"
@@ -435,8 +436,7 @@ static Status make_film(Render *r, Error *err)
             .scene = identity_hash(r), .nominal_samples = r->samples, .seed = r->shared.seed}};
     snprintf(desc.identity.filter, sizeof desc.identity.filter, "%s %g",
              pixel_filter_name(o->filter), (double)r->shared.filter.width_px);
-    snprintf(desc.identity.cpu_class, sizeof desc.identity.cpu_class, "%s",
-             ssl_context_cpu_class(r->ssl));
+    accel_cpu_class(ssl_context_cpu_class(r->ssl), desc.identity.cpu_class);
     TRY(film_create(&desc, &r->film, err));
     TRY(render_make_notes(r, err));
     r->stats.film_bytes = film_size_bytes(r->film);

@@ -257,7 +257,9 @@ def refusals(folder):
     body = manifest(farm)
     change_manifest(farm, cpu="pentium-00000000")
     assert "parts have the class 'pentium-00000000', and this machine is of" in run(FARM, "run", farm, "0002/part/0", code=1).stderr
-    change_manifest(farm, cpu=body["cpu"], renderer="sort-render 9.9.9")
+    change_manifest(farm, cpu="x86-64-v2-00000000", arguments=[*body["arguments"], "--cpu", "x86-64-v2"])
+    assert "CPUs of other makers round differently" in run(FARM, "run", farm, "0002/part/0", code=1).stderr
+    change_manifest(farm, cpu=body["cpu"], arguments=body["arguments"], renderer="sort-render 9.9.9")
     assert "and the farm was planned with sort-render 9.9.9" in run(FARM, "run", farm, "0002/part/0", code=1).stderr
 
 

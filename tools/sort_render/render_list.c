@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/path.h"
 #include "plugins/plugin_host.h"
+#include "sort/accel/accel_cpu.h"
 #include "sort/bsdf/closure_table.h"
 #include "sort/film/film.h"
 #include "sort/integrator/view.h"
@@ -148,8 +149,11 @@ static Status print_cpus(FILE *out, Error *err)
 {
     char native[SSL_CPU_CLASS_BYTES];
     TRY(ssl_native_cpu_class(native, err));
-    for (const char *const *name = ssl_baseline_cpus(); *name; ++name)
-        fprintf(out, "%s\n", *name);
+    for (const char *const *name = ssl_baseline_cpus(); *name; ++name) {
+        char here[ACCEL_CPU_CLASS_BYTES];
+        accel_cpu_class(*name, here);
+        fprintf(out, "%-15s on this machine: %s\n", *name, here);
+    }
     fprintf(out, "native          this machine: %s\n", native);
     return STATUS_OK;
 }

@@ -296,7 +296,8 @@ static void test_program_output_by_suffix(void **state)
     kit_end(&kit);
 }
 
-/* Parts of one baseline add up whatever machine they are of; a machine as it is, is a class of its own. */
+/* Parts of one baseline add up whatever model they are of, if its CPU approximates alike; a machine as it is, is a class of its
+ * own. */
 static void test_program_parts_name_their_cpu_class(void **state)
 {
     (void)state;
@@ -332,6 +333,14 @@ static void test_program_parts_name_their_cpu_class(void **state)
     KIT_ASSERT_SAYS(&said, 0, NULL);
     KIT_RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
     KIT_ASSERT_SAYS(&said, 0, NULL);
+    assert_int_equal(exr_read(paths.merged, &image, &err), STATUS_OK);
+    const char *merged = exr_image_text(image, "sort/cpu");
+    assert_non_null(merged);
+    assert_int_equal(strncmp(merged, baseline, strlen(baseline)), 0);
+    KIT_RENDER(&said, "--list", "cpus");
+    assert_int_equal(said.exit_code, 0);
+    assert_non_null(strstr(said.output, merged)); /* where farms read it, before they render */
+    exr_image_destroy(image);
     kit_run(&kit, (const char *const[]){"--cpu", "pdp11", NULL}, &said);
     KIT_ASSERT_SAYS(&said, 2, "unknown CPU 'pdp11'", baseline, NULL);
     kit_end(&kit);
