@@ -26,9 +26,6 @@ enum { FLATTEN_EXTRA_TRIANGLES = 1 << 21 };
 /* A hierarchy of its own costs a ray more than a few triangles, and memory. */
 enum { PART_TRIANGLES_MIN = 16 };
 
-/* Embree drops what lies farther out, without a word [rtcore: valid range of bounds]. */
-static const float reach_max_m = 1e18f;
-
 /* --- geometry ------------------------------------------------------------------------------- */
 
 static const float *positions_of_key(const SceneMesh *mesh, uint32_t key)
@@ -360,7 +357,7 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
 static float instance_slack(const Accel *accel, float reach_m)
 {
     const float operations = 16.0f;
-    ASSERT(reach_m >= 0.0f && reach_m < reach_max_m);
+    ASSERT(reach_m >= 0.0f && reach_m < SCENE_REACH_MAX_M);
     float farthest_m = -reach_m;
     for (uint32_t i = 0; i < accel->scene->instance_count; ++i) {
         const SceneInstance *instance = &accel->scene->instances[i];
@@ -406,10 +403,10 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
     float3 centre;
     float radius;
     scene_bounding_sphere(scene, &centre, &radius);
-    if (!(f3_length(centre) + radius < reach_max_m))
+    if (!(f3_length(centre) + radius < SCENE_REACH_MAX_M))
         return error_set(err, STATUS_LIMIT,
                          "the scene reaches out farther than %g m, where rays have no precision",
-                         (double)reach_max_m);
+                         (double)SCENE_REACH_MAX_M);
     TRY(open_device(accel, desc, err));
     accel->stored_meshes = MEM_ARRAY(StoredMesh *, (size_t)scene->mesh_count + 1);
     accel->stored_instances = MEM_ARRAY(StoredMesh *, (size_t)scene->instance_count + 1);

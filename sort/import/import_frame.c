@@ -56,7 +56,7 @@ Status import_make_up_camera(ImportSink *s, Error *err)
     if (package_writer_count(s->writer, PACKAGE_CAMERAS) > 0)
         return STATUS_OK;
     mat4 transform = frame_outlines(s, (float)s->width_px / (float)s->height_px);
-    if (!mat4_is_finite(transform))
+    if (!import_is_in_reach(&transform))
         return error_set(err, STATUS_FORMAT, "the scene is too large to be framed");
     JsonWriter *json = package_writer_begin(s->writer, PACKAGE_CAMERAS, "made up", NULL);
     json_write_string(json, "type", "perspective");

@@ -98,6 +98,10 @@ static void add_camera(ImportSink *s, const SortCamera *c)
     float fov_y_deg = c->fov_y_rad * DEG_PER_RAD;
     bool is_usable = c->is_orthographic ? c->height_m > 1e-9f && c->height_m < 1e9f
                                         : fov_y_deg >= 0.0001f && fov_y_deg <= 179.999f;
+    if (!import_is_in_reach(&transform)) {
+        log_warning(s->log, "camera '%s' is too far away to see anything, and is left out", given);
+        return;
+    }
     if (!is_rigid(&transform) || !is_usable) {
         log_warning(s->log, "camera '%s' makes no picture (%g %s), and is left out", given,
                     (double)(c->is_orthographic ? c->height_m : fov_y_deg),

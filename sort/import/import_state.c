@@ -1,5 +1,7 @@
 #include "sort/import/import_state.h"
 #include "sort/package/package_names.h"
+#include "sort/scene/scene.h"
+#include <math.h>
 #include <stdio.h>
 
 const char *const import_light_units_names[] = {"auto", "nits", "watts", NULL};
@@ -19,6 +21,14 @@ void import_note_missing(ImportSink *s, const char *material, const char *what, 
     if (s->missing_count++ < SAID_MAX)
         log_message(s->log, s->missing == SCENE_MISSING_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
                     "%s%s '%.400s' %s", place, what, name ? name : "", why);
+}
+
+bool import_is_in_reach(const mat4 *camera_to_world)
+{
+    bool is_near = mat4_is_finite(*camera_to_world);
+    for (int k = 0; k < 3; ++k)
+        is_near = is_near && fabsf(camera_to_world->m[k][3]) < 0.5f * SCENE_REACH_MAX_M;
+    return is_near;
 }
 
 void import_write_transform(JsonWriter *json, const mat4 *transform)

@@ -77,6 +77,8 @@ Status import_add_mesh(ImportSink *sink, const SortMesh *m, uint32_t *out_id, Er
 Status import_add_material(ImportSink *sink, const SortMaterial *given, uint32_t *out_id,
                            Error *err);
 
+/* Returns whether a camera stands where packages allow it, with room for what an orthographic one sees. */
+bool import_is_in_reach(const mat4 *camera_to_world);
 /* Fields "transform" and the like. */
 void import_write_transform(JsonWriter *json, const mat4 *transform);
 

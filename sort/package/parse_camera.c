@@ -21,8 +21,7 @@ static Status get_angle_range(JsonCursor *object, const char *field, double limi
 }
 
 /* The widest view of the largest picture, moved as far as these allow, can still be normalised in single precision. */
-static const double size_max_m = 1e9, ratio_max = 1e3, shift_max = 1e6, polynomial_max = 1e6,
-                    reach_max_m = 1e18;
+static const double size_max_m = 1e9, ratio_max = 1e3, shift_max = 1e6, polynomial_max = 1e6;
 
 static Status parse_ratio(JsonCursor *c, const char *field, float *out_value, Error *err)
 {
@@ -141,12 +140,12 @@ static double place_m(const SceneCamera *camera)
 static Status check_reach(JsonCursor *c, const SceneCamera *camera, Error *err)
 {
     double window = camera->kind == SCENE_CAMERA_ORTHOGRAPHIC ? window_m(camera) : 0.0;
-    if (place_m(camera) + window < reach_max_m)
+    if (place_m(camera) + window < (double)SCENE_REACH_MAX_M)
         return STATUS_OK;
     return json_fail(c, err,
                      "the transform, or height_m, lens_shift and pixel_aspect, move the picture "
                      "farther than %g m away",
-                     reach_max_m);
+                     (double)SCENE_REACH_MAX_M);
 }
 
 static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)

@@ -31,6 +31,9 @@ enum {
     SCENE_KEYS_MAX = 129 /* keys of a motion: Embree's limit */
 };
 
+/* Coordinates in the world are smaller: Embree drops or refuses what lies farther out [rtcore: valid range of bounds]. */
+#define SCENE_REACH_MAX_M 1e18f
+
 typedef enum SceneCameraKind {
     SCENE_CAMERA_PERSPECTIVE,
     SCENE_CAMERA_ORTHOGRAPHIC,
