@@ -121,6 +121,11 @@ def run_resume(args, rest) -> int:
 
 
 def _submit(args, farm) -> int:
+    for name in () if args.slurm else _OF_SLURM:
+        if getattr(args, name):
+            raise FarmError(f"--{name.replace('_', '-')}: an option of --slurm", USAGE)
+    if args.jobs and not args.local:
+        raise FarmError("--jobs: an option of --local", USAGE)
     if args.local:
         return _run_local(args, farm)
     from . import slurm, texts
@@ -192,39 +197,22 @@ def run_completion(args, rest) -> int:
 # --- options --------------------------------------------------------------------------------------------------
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return value
+def _number(low, high, kind=float):
+    """The type of an option whose value lies between both."""
+    def parse(text: str):
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is no {'whole ' if kind is int else ''}number") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is below {low}" if value < low else f"{text} is not between {low} and {high}")
+        return value
+
+    return parse
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0.01 <= value <= 1e7:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0.01 and 10000000 seconds")
-    return value
-
-
-def _minutes(text: str) -> int:
-    value = int(text)
-    if value < 3:
-        raise argparse.ArgumentTypeError(f"{text} is below 3 minutes, the last of which belongs to the checkpoint")
-    return value
-
-
-def _factor(text: str) -> float:
-    value = float(text)
-    if not 1 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 1000")
-    return value
-
-
-def _error_limit(text: str) -> float:
-    value = float(text)
-    if not 1e-5 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0.00001 and 1")
-    return value
+_positive = _number(1, (1 << 31) - 1, int)
+_seconds = _number(0.01, 10000000)
 
 
 def _add_plan(commands) -> None:
@@ -239,34 +227,31 @@ def _add_plan(commands) -> None:
     p.add_argument("--camera", action="append", metavar="NAME", help="camera to look through; several make several pictures")
     p.add_argument("--parts", type=_positive, metavar="N", help="parts of each picture (of each round, with --adaptive); by default as many as take --part-seconds")
     p.add_argument("--part-seconds", type=_seconds, metavar="S", help="CPU time that a part should take (600 for each thread)")
-    p.add_argument("--adaptive", type=_error_limit, metavar="E", help="adaptive sampling, in rounds of 16 samples, to the bits of sort-render --adaptive E")
+    p.add_argument("--adaptive", type=_number(0.00001, 1), metavar="E", help="adaptive sampling, in rounds of 16 samples, to the bits of sort-render --adaptive E")
     p.add_argument("--cpu", metavar="NAME", help="CPU class that all machines have, such as x86-64-v3; by default that of this machine, and others are refused")
     p.add_argument("--threads", type=_positive, default=1, metavar="N", help="threads of a task (1)")
     p.add_argument("--missing", choices=("error", "magenta"), default="error", help="whether parts with missing or damaged textures are taken")
     p.add_argument("--discard-parts", action="store_true", help="remove parts when the sum that holds them is whole")
     p.add_argument("--local-cache", metavar="DIR", help="folder on each node's own disk that textures are copied to once; may name variables such as $TMPDIR")
-    p.add_argument("--fan-in", type=_fan_in, default=32, metavar="N", help="results that one merge adds at most (32)")
+    p.add_argument("--fan-in", type=_number(2, 1000, int), default=32, metavar="N", help="results that one merge adds at most (32)")
     p.add_argument("--retries", type=_positive, default=3, metavar="N", help="attempts of a task that may fail before it is given up (3)")
     p.add_argument("--checkpoint-interval", type=_seconds, default=120.0, metavar="S", help="interval between checkpoints: a task that is killed loses at most that (120)")
     p.add_argument("--stall-limit", type=_seconds, default=3600.0, metavar="S", help="stop a renderer that traces no ray for so long (3600)")
     p.add_argument("--measure", type=_positive, default=8, metavar="N", help="pictures whose cost is measured; the others lie between them (8)")
 
 
-def _fan_in(text: str) -> int:
-    value = int(text)
-    if not 2 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"{text} is not between 2 and 1000")
-    return value
+_OF_SLURM = ("dry_run", "constraint", "partition", "account", "max_running", "memory", "time_limit", "limit_factor")
 
 
 def _add_engines(p) -> None:
-    p.add_argument("--local", action="store_true", help="run all tasks as processes on this machine")
+    engine = p.add_mutually_exclusive_group()
+    engine.add_argument("--local", action="store_true", help="run all tasks as processes on this machine")
     p.add_argument("-j", "--jobs", type=_positive, metavar="N", help="with --local: tasks at once; by default as many as CPUs allow")
-    p.add_argument("--slurm", action="store_true", help="submit array jobs to Slurm, with merges that depend on them")
-    p.add_argument("--openjd", metavar="FILE", help="write a template of the Open Job Description, for openjd-cli or Deadline Cloud")
-    p.add_argument("--opencue", metavar="FILE", help="write an outline of OpenCue (not run by SORT's tests)")
-    p.add_argument("--tractor", metavar="FILE", help="write a job script of Tractor (not run by SORT's tests)")
-    p.add_argument("--flamenco", metavar="FILE", help="write a job type of Flamenco (not run by SORT's tests)")
+    engine.add_argument("--slurm", action="store_true", help="submit array jobs to Slurm, with merges that depend on them")
+    engine.add_argument("--openjd", metavar="FILE", help="write a template of the Open Job Description, for openjd-cli or Deadline Cloud")
+    engine.add_argument("--opencue", metavar="FILE", help="write an outline of OpenCue (not run by SORT's tests)")
+    engine.add_argument("--tractor", metavar="FILE", help="write a job script of Tractor (not run by SORT's tests)")
+    engine.add_argument("--flamenco", metavar="FILE", help="write a job type of Flamenco (not run by SORT's tests)")
     p.add_argument("--dry-run", action="store_true", help="with --slurm: print what would be submitted")
     p.add_argument("--first", metavar="SHOT", help="with --slurm: submit only this shot and those behind it, beside what was submitted before")
     p.add_argument("--constraint", metavar="FEATURE", help="with --slurm: feature of nodes that have the CPU class")
@@ -274,8 +259,8 @@ def _add_engines(p) -> None:
     p.add_argument("--account", metavar="NAME", help="with --slurm: account")
     p.add_argument("--max-running", type=_positive, metavar="N", help="with --slurm: tasks of an array that run at once")
     p.add_argument("--memory", metavar="SIZE", help="with --slurm: memory of a task, such as 8G")
-    p.add_argument("--time-limit", type=_minutes, metavar="MIN", help="with --slurm: minutes that a job may ask for at most, such as the partition's limit; longer tasks go on in another job")
-    p.add_argument("--limit-factor", type=_factor, default=4.0, metavar="X", help="with --slurm: time limit of a task over what it was measured to take (4)")
+    p.add_argument("--time-limit", type=_number(3, 1000000, int), metavar="MIN", help="with --slurm: minutes that a job may ask for at most, such as the partition's limit; longer tasks go on in another job")
+    p.add_argument("--limit-factor", type=_number(1, 1000), metavar="X", help="with --slurm: time limit of a task over what it was measured to take (4)")
 
 
 def _rate(text: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import renderer
 from .interruption import Interruption
-from .errors import DAMAGED, DONE, FarmError
+from .errors import DAMAGED, DONE, USAGE, FarmError
 
 ROUND_SAMPLES = 16  # adaptive sampling judges after so many (RENDER_ADAPTIVE_STEP)
 MEASURED_SAMPLES = 128  # at most
@@ -45,6 +45,8 @@ def measure(program: str, scene: str, arguments: list[str], samples_max: int, ca
         while True:
             before = _cpu_s()
             ended = renderer.render([*base, "--samples", f"0:{count}"], Interruption(), 3600.0, lambda done: None)
+            if ended.code == USAGE:
+                raise FarmError(ended.message.removeprefix("sort-render: "), USAGE)
             if ended.code not in (DONE, DAMAGED):
                 raise FarmError(f"{scene}: the first {count} samples: sort-render ended with {ended.code}: {ended.message}")
             times.append((count, _cpu_s() - before))

@@ -111,7 +111,8 @@ def _check(wish: Wish, shots: list[manifest.Shot]) -> None:
                 raise FarmError(f"{value}: two shots have this {field}", USAGE)
     for shot in shots:
         if not Path(shot.scene).exists():
-            raise FarmError(f"{shot.scene}: there is no such file or folder", USAGE)
+            hint = ": with --frames, # is the frame number" if "#" in shot.scene and wish.frames is None else ""
+            raise FarmError(f"{shot.scene}: there is no such file or folder{hint}", USAGE)
 
 
 def _make_output_folders(shots: list[manifest.Shot]) -> None:

@@ -27,6 +27,7 @@ from .manifest import Manifest
 from .slurm_queue import Queue
 from .tasks import Graph, Task, graph_of
 
+LIMIT_FACTOR = 4.0  # time that a job may take, over what its tasks were measured to take
 ARRAY_MAX = 1000  # Slurm's MaxArraySize is 1001 unless a site says otherwise
 REST_MINUTES = 60  # time limit of a job that submits others
 REST_WAIT_S = 60
@@ -45,13 +46,13 @@ class Site:
     account: str | None = None
     memory: str | None = None
     max_running: int | None = None
-    limit_factor: float = 4.0
+    limit_factor: float = LIMIT_FACTOR
     limit_minutes: int | None = None  # no job may ask for more
     array_max: int = ARRAY_MAX
 
     @staticmethod
     def from_args(args) -> Site:
-        return Site(args.constraint, args.partition, args.account, args.memory, args.max_running, args.limit_factor, args.time_limit)
+        return Site(args.constraint, args.partition, args.account, args.memory, args.max_running, args.limit_factor or LIMIT_FACTOR, args.time_limit)
 
     def options(self) -> list[str]:
         named = (("constraint", self.constraint), ("partition", self.partition), ("account", self.account), ("mem", self.memory))

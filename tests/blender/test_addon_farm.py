@@ -3,7 +3,9 @@ anything is written."""
 
 import json
 import os
+import pathlib
 import shutil
+import subprocess
 import time
 import unittest
 
@@ -190,6 +192,17 @@ class FarmTest(unittest.TestCase):
         render.filepath = str(kit.FOLDER / "out" / "again_##.exr")
         bpy.ops.sort.farm_submit()  # what was left of the refused plan is no obstacle
         self.finish()
+
+    def test_the_bundle_brings_the_farm(self):
+        """A zip with the renderer has sort-farm too, which runs from where Blender unpacks it."""
+        packer = pathlib.Path(__file__).resolve().parents[2] / "scripts/package-addon"
+        bundle = kit.FOLDER / "bundle.zip"
+        subprocess.run(["python3", "-B", packer, "--bundle", kit.RENDERER.parent.parent, bundle], check=True, stdout=subprocess.DEVNULL)
+        shutil.unpack_archive(bundle, kit.FOLDER / "bundle")
+        program = kit.FOLDER / "bundle/sort_blender/renderer/bin/sort-farm"
+        program.chmod(0o755)
+        said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+        self.assertTrue(said.startswith("sort-farm "), said)
 
     def test_tasks_that_fail_are_told(self):
         self.scene.sort.farm_packs_images = True

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from farm_kit import FARM, RENDER, environment, picture, plan, records, run, run_checks, sequence, single, wait
+from farm_kit import FARM, RENDER, children_of, environment, picture, plan, records, run, run_checks, sequence, single, wait
 
 
 def check_nothing_left(farm):
@@ -125,5 +125,38 @@ def a_merge(folder):
     assert picture(folder, 1) == single(folder, 1, 8)
 
 
-run_checks(*(check for check in (in_the_first_moments, everybody_hears_it, what_nohup_ignores, while_it_plans, a_merge)
+def script(path, text):
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def never_a_sample(folder):
+    """A job whose time is always up before the first sample is put back into the queue some times, not for ever. A controller of
+    Slurm that does not answer is asked again."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 1, "--retries", 3, frames="1")
+    loading = script(folder / "renderer", f'case "$1" in verify|merge|--list|--version) exec "{RENDER}" "$@";; esac\nexec sleep 100\n')
+    programs = folder / "programs"
+    programs.mkdir()
+    script(programs / "squeue", f'[ -e "{folder}/away" ] && rm "{folder}/away" && exit 1\necho RUNNING\n')
+    script(programs / "scontrol", f'echo "$@" >> "{folder}/said"\n')
+    job = environment(SORT_RENDER=str(loading), SLURM_JOB_ID="17", PATH=f"{programs}:{os.environ['PATH']}")
+    codes = []
+    for attempt in range(3):
+        (folder / "away").write_text("")
+        process = subprocess.Popen([FARM, "run", "--slurm", farm, "0001/part/0"], stderr=subprocess.PIPE, text=True, env=job)
+        wait(lambda: children_of(process.pid), "no renderer starts")
+        time.sleep(0.5)
+        process.terminate()
+        said = process.communicate(timeout=30)[1]
+        codes.append(process.returncode)
+    assert codes == [4, 4, 1] and (folder / "said").read_text() == "requeue 17\n" * 2, (codes, said)
+    assert "interrupted 3 times before the first sample: the job needs a longer time limit" in said, said
+    assert "interrupted 3 times" in run(FARM, "status", farm, code=5).stdout
+    run(FARM, "resume", farm, "--local")
+    assert picture(folder, 1) == single(folder, 1, 8)
+
+
+run_checks(*(check for check in (never_a_sample, in_the_first_moments, everybody_hears_it, what_nohup_ignores, while_it_plans, a_merge)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))

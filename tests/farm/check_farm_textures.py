@@ -3,6 +3,7 @@
 However many tasks begin at once on however many nodes, each texture is converted once, into the farm's folder, and copied once
 to each node; also if whoever converts or copies is killed."""
 
+import fcntl
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 import zlib
 
 from farm_kit import FARM, RENDER, children_of, environment, picture, plan, run, run_checks, sequence, single, wait
@@ -136,4 +138,20 @@ def once(folder):
         assert picture(folder, frame) == single(folder, frame, 12)
 
 
-run_checks(*(check for check in (once,) if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
+def a_wait_is_interrupted(folder):
+    """While another process of the node copies."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 1, "--local-cache", folder / "node", frames="1")
+    (folder / "node").mkdir()
+    with open(folder / "node/.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = subprocess.Popen([FARM, "run", farm, "0001/part/0"], stderr=subprocess.PIPE, text=True)
+        wait(lambda: list(farm.glob("cache/.ready-*")), "the farm's folder is not filled")
+        time.sleep(0.5)
+        process.terminate()
+        assert process.wait(20) == 4, process.stderr.read()
+    run(FARM, "submit", farm, "--local")
+    assert picture(folder, 1) == single(folder, 1, 8)
+
+
+run_checks(*(check for check in (once, a_wait_is_interrupted) if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
