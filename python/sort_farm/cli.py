@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from . import cost, errors, manifest, plan, records
+from . import cost, errors, files, manifest, plan, records
 from .errors import FAILED, GO_ON, USAGE, FarmError
 from .interruption import Interruption, raise_when_asked
 from .tasks import find, graph_of
@@ -360,8 +360,11 @@ def main(argv: list[str] | None = None) -> int:
     except FarmError as why:
         tell(str(why))
         return why.code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as why:
+        if isinstance(why, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        else:
+            tell(f"{why.filename or words[0]}: {files.reason(why)}")
         return FAILED
     except KeyboardInterrupt:
         tell("interrupted")

@@ -84,7 +84,7 @@ def run_all(manifest: Manifest, jobs: int, interruption: Interruption, tell: Cal
                  for task in of_step(graph, step, depth) if task.shot not in {name.split("/")[0] for name in pool.failed})
         if interruption.asked:
             break
-        tell(f"stage {step + 1} of {depth} is done")
+        tell(f"stage {step + 1} of {depth} {'has ended, with failures' if pool.failed else 'is done'}")
     return pool
 
 

@@ -18,6 +18,8 @@ from .tasks import Task
 BEAT_S = 10.0  # between two signs of life
 LOST_S = 90.0  # without one, a task is taken for dead
 _COUNTED = ("failed",)
+_OF_ATTEMPTS = ("task", "host", "begun", "cpu_seconds", "outcome", "message")
+_OF_RUNNING = ("task", "host", "fraction")
 
 
 def host_name() -> str:
@@ -68,11 +70,13 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _read(path: Path) -> dict | None:
+def _read(path: Path, needed: tuple[str, ...]) -> dict | None:
+    """None: it went meanwhile, or the disk is at fault: a record is missing, no result."""
     try:
-        return json.loads(path.read_bytes())
+        record = json.loads(path.read_bytes())
     except (OSError, ValueError):
-        return None  # it went meanwhile, or the disk is at fault: a record is missing, no result
+        return None
+    return record if isinstance(record, dict) and all(name in record for name in needed) else None
 
 
 def _date(path: Path) -> float | None:
@@ -85,14 +89,14 @@ def _date(path: Path) -> float | None:
 def attempts(manifest: Manifest, shot: str) -> list[dict]:
     """All ended attempts at tasks of a shot, the oldest first."""
     folder = manifest.path("records", shot)
-    found = (_read(folder / name) for name in _names(folder))
+    found = (_read(folder / name, _OF_ATTEMPTS) for name in _names(folder))
     return sorted((record for record in found if record), key=lambda record: record["begun"])
 
 
 def failures(manifest: Manifest, task: Task) -> int:
     """How many attempts at the task have failed since it was last submitted anew (forgive)."""
     folder = manifest.path("records", task.shot)
-    found = (_read(folder / name) for name in _names(folder) if name.startswith(task.name + "."))
+    found = (_read(folder / name, _OF_ATTEMPTS) for name in _names(folder) if name.startswith(task.name + "."))
     return sum(1 for record in found if record and record["outcome"] in _COUNTED and not record.get("forgiven"))
 
 
@@ -109,7 +113,7 @@ def forgive(manifest: Manifest, shot: str) -> None:
     """Failures until now no longer count: somebody submits the tasks again."""
     folder = manifest.path("records", shot)
     for name in _names(folder):
-        record = _read(folder / name)
+        record = _read(folder / name, _OF_ATTEMPTS)
         if record and (record["outcome"] in _COUNTED or record.get("is_idle")) and not record.get("forgiven"):
             _try_write(folder / name, {**record, "forgiven": True})
 
@@ -121,7 +125,7 @@ def running(manifest: Manifest, shot: str) -> list[dict]:
     now = files.now_there(folder) if names else 0.0
     found = []
     for name in names:
-        record, seen = _read(folder / name), _date(folder / name)
+        record, seen = _read(folder / name, _OF_RUNNING), _date(folder / name)
         if record and seen:
             found.append({**record, "silent_seconds": max(now - seen, 0.0), "is_lost": now - seen > LOST_S})
     return found

@@ -160,7 +160,10 @@ def _submit_stage(manifest: Manifest, graph: Graph, tasks: list[Task], after: li
 def own_jobs(manifest: Manifest) -> list[str]:
     """Jobs that were submitted before, by their numbers."""
     path = manifest.path("engine", "slurm.json")
-    return files.read_json(path)["jobs"] if path.exists() else []
+    try:
+        return list(files.read_json(path)["jobs"]) if path.exists() else []
+    except (KeyError, TypeError):
+        raise FarmError(f"{path}: jobs: this field is missing: remove the file if no job of this farm is in the queue") from None
 
 
 def _refuse_if_queued(manifest: Manifest) -> None:

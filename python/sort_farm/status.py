@@ -38,6 +38,8 @@ def _there(folder: Path) -> set[str]:
         return set(os.listdir(folder))
     except FileNotFoundError:
         return set()
+    except OSError as why:
+        raise FarmError(f"{folder}: cannot be read: {files.reason(why)}") from None
 
 
 def missing_parts(graph: Graph, worker: Worker | None) -> list:
@@ -66,10 +68,12 @@ def _is_closed(graph: Graph, task) -> bool:
 
 
 def _picture(graph: Graph) -> dict | None:
+    """The record of the finished picture; None: there is none, or it is damaged."""
     try:
-        return files.read_json(graph.result(graph.picture))
+        record = files.read_json(graph.result(graph.picture))
     except FarmError:
         return None
+    return record if isinstance(record, dict) and "outputs" in record and "is_damaged" in record else None
 
 
 def of_shot(manifest: Manifest, shot: Shot, worker: Worker | None = None) -> ShotStatus:

@@ -90,10 +90,17 @@ class Worker:
             return False
         wrong = self.wrong(graph, task)
         if not wrong:
+            self._judge_again(graph, task)
             return True
         self.tell(f"{wrong}; it is set aside as {files.set_aside(path).name} and made again")
         self.healed.append(task.id)
         return False
+
+    def _judge_again(self, graph: Graph, task: Task) -> None:
+        """Of a round's sum whose record of open pixels is gone or damaged."""
+        if task.kind == "sum" and graph.shot.rounds and _open_pixels(graph, task.round) is None:
+            found = renderer.verify(self.program, [graph.result(task)], self.manifest.adaptive)[0]
+            files.write_json(graph.judgement(task.round), {"open_pixels": found["open_pixels"]})
 
     # --- making -------------------------------------------------------------------------------------------
 
@@ -390,7 +397,10 @@ def _open_pixels(graph: Graph, number: int) -> int | None:
     path = graph.judgement(number)
     if not path.exists() or not graph.result(graph.tasks[f"{graph.shot.name}/sum/{number + 1}.0"]).exists():
         return None
-    return files.read_json(path)["open_pixels"]
+    try:
+        return int(files.read_json(path)["open_pixels"])
+    except (FarmError, KeyError, TypeError, ValueError):
+        return None  # Worker.is_there judges again
 
 
 def _digest(path: Path) -> str:
@@ -413,6 +423,8 @@ def picture_difference(record: Path) -> str | None:
                 return f"{path}: the picture is gone"
             if _digest(Path(path)) != digest:
                 return f"{path}: the picture is not the one that was written"
-    except (FarmError, KeyError, TypeError) as why:
-        return f"{record}: {why}"
+    except FarmError as why:
+        return str(why)
+    except (KeyError, TypeError, AttributeError):
+        return f"{record}: outputs: this field is missing"
     return None

@@ -67,6 +67,49 @@ def damaged_manifests(folder):
     run(FARM, "submit", farm, "--local")
 
 
+def damaged_records(folder):
+    """Of attempts and of running tasks they are as good as gone; of pictures and jobs they are told."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 2, frames="1")
+    run(FARM, "submit", farm, "--local")
+    record = farm / "pictures/0001.json"
+    attempt = next((farm / "records/0001").glob("*.json"))
+    running = farm / "running/0001/part-0.a.json"
+    for text in (b"{}", b"[]", b"3", b"\xff\xfe", b""):
+        for path in (record, attempt, running):
+            path.write_bytes(text)
+        assert "finished" not in run(FARM, "status", farm, "--html", folder / "page.html", code=5).stdout, text
+        said = run(FARM, "submit", farm, "--local").stderr
+        assert "0001.json: " in said and "is set aside as 0001.json.damaged" in said and said.count(str(record)) == 1, said
+        run(FARM, "resume", farm, "--local")
+    (farm / "engine").mkdir(exist_ok=True)
+    record.unlink()
+    for text, says in (("{", "not JSON"), ("{}", "jobs: this field is missing"), ("[]", "jobs: this field is missing")):
+        (farm / "engine/slurm.json").write_text(text)
+        assert says in run(FARM, "submit", farm, "--slurm", code=1).stderr
+    shutil.rmtree(farm / "parts")
+    (farm / "parts").write_text("")
+    for words in (["status", farm], ["submit", farm, "--local"], ["collect", farm]):
+        said = run(FARM, *words, code=1).stderr
+        assert f"{farm}/parts/0001" in said and "Not a directory" in said and "Traceback" not in said, said
+
+
+def damaged_judgements(folder):
+    """What adaptive rounds know of their sums is found again from these."""
+    sequence(folder, 1)
+    farm = plan(folder, 48, "--adaptive", 0.06, "--parts", 2, frames="1")
+    run(FARM, "submit", farm, "--local")
+    parts = sorted(path.name for path in farm.glob("parts/0001/*"))
+    for text in ("{}", "[]", "x", ""):
+        (farm / "pictures/0001.json").unlink()
+        for path in farm.glob("sums/0001/*.json"):
+            path.write_text(text)
+        run(FARM, "status", farm, code=5)
+        run(FARM, "submit", farm, "--local")
+        assert sorted(path.name for path in farm.glob("parts/0001/*")) == parts
+    assert picture(folder, 1) == single(folder, 1, 48, "--adaptive", "0.06")
+
+
 def may_not_be_written(folder):
     """A disk that is mounted to be read: status reads it, tasks name the file."""
     sequence(folder, 1)
@@ -107,5 +150,5 @@ def clocks_that_differ(folder):
     assert "no sign of life from silent since 10 min" in run(FARM, "status", farm, code=5).stdout
 
 
-run_checks(*(check for check in (names_of_all_kinds, places_that_change, damaged_manifests, may_not_be_written, clocks_that_differ)
+run_checks(*(check for check in (names_of_all_kinds, places_that_change, damaged_manifests, damaged_records, damaged_judgements, may_not_be_written, clocks_that_differ)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
