@@ -1,14 +1,16 @@
-"""A queue of Slurm that is too small for the farm: check_farm_queue.py FOLDER_OF_PROGRAMS
+"""A queue of Slurm that is too small for the farm, and the templates of sites: check_farm_queue.py FOLDER_OF_PROGRAMS
 
 Programs named sbatch, squeue and scontrol stand for Slurm here. Their queue holds so many tasks; where the real sbatch would wait
 for ever, this one fails."""
 
 import json
 import os
+import subprocess
 import sys
 
-from farm_kit import FARM, manifest, picture, plan, run, run_checks, sequence, single
+from farm_kit import BIN, FARM, ROOT, manifest, picture, plan, run, run_checks, sequence, single
 
+TEMPLATES = ROOT / "docs/examples/farm"
 ENGINE = r'''#!%s
 """sbatch, squeue and scontrol of a queue that lies in a file."""
 import json, pathlib, re, sys
@@ -112,5 +114,50 @@ def a_shot_larger_than_the_queue(folder):
         FARM, "submit", farm, "--slurm", "--first", 7, env=queue.environment, code=2).stderr
 
 
-run_checks(*(check for check in (farms_larger_than_the_queue, a_shot_larger_than_the_queue)
+def slurm_template(folder):
+    """With a picture of the package's own size, as the template plans it."""
+    sequence(folder)
+    for frame in (1, 2):
+        path = folder / f"scene.{frame:04}/scene.json"
+        scene = json.loads(path.read_text())
+        scene["settings"]["resolution"] = [24, 24]
+        path.write_text(json.dumps(scene))
+    (folder / "bin").mkdir()
+    queue = Queue(folder / "bin", 1000)
+    environment = {**queue.environment, "PATH": f"{BIN}:{queue.environment['PATH']}", "SCRATCH": str(folder / "node"), "THREADS": "1"}
+    words = [TEMPLATES / "slurm-scratch.sh", folder / "farm", folder / "scene.####", folder / "out.####.exr", 8, "1..2"]
+    said = run(*words, env={**environment, "DRY_RUN": "yes"})
+    assert "--partition=preemptible" in said.stdout and not queue.load()["jobs"], said.stdout
+    run(*words, env=environment)
+    while queue.run_next():
+        pass
+    run(FARM, "status", folder / "farm")
+    assert list(folder.glob("node/sort-*/kernels/*")), "nothing lies on the node's disk"
+
+
+def desktops_template(folder):
+    sequence(folder)
+    farm = plan(folder, 16, "--parts", 4)
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "JOBS": "1"}
+    desktops = [subprocess.Popen([TEMPLATES / "desktops.sh", farm, str(number), "2"], env=environment, stderr=subprocess.PIPE, text=True)
+                for number in (1, 2)]
+    ends = [(desktop.communicate(timeout=120)[1], desktop.returncode) for desktop in desktops]
+    assert [code for _, code in ends] == [0, 0], ends
+    for frame in (1, 2):
+        assert picture(folder, frame) == single(folder, frame, 16)
+
+
+def texts_templates(folder):
+    sequence(folder, 1)
+    farm = plan(folder, 4, "--parts", 2, frames="1")
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    run(TEMPLATES / "deadline-cloud.sh", farm, folder / "bundle", env=environment)
+    body = json.loads((folder / "bundle/template.json").read_text())
+    assert body["specificationVersion"] == "jobtemplate-2023-09" and len(body["steps"]) == 2
+    run(TEMPLATES / "other-engines.sh", farm, folder / "texts", env=environment)
+    for name in ("outline.py", "job.alf", "sort.js"):
+        assert "0001/part/1" in (folder / "texts" / name).read_text(), name
+
+
+run_checks(*(check for check in (farms_larger_than_the_queue, a_shot_larger_than_the_queue, slurm_template, desktops_template, texts_templates)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
