@@ -167,6 +167,15 @@ def tend(cluster):
             cluster.run("scontrol", "release", job)
 
 
+def wait_for_a_job(cluster, otherwise, is_enough=lambda: False):
+    """Waits until a job runs, or for what is enough without one."""
+    def is_so():
+        tend(cluster)
+        return jobs(cluster, "RUNNING") or is_enough()
+
+    cluster.wait(is_so, otherwise)
+
+
 def wait_for_queue(cluster, seconds=120):
     def is_empty():
         tend(cluster)
@@ -219,13 +228,14 @@ def faults_of_a_cluster(folder, farm, disk):
         cluster.kill("slurmctld")
         time.sleep(1)
         cluster.start_controller()
-        cluster.wait(lambda: jobs(cluster, "RUNNING"), "no job runs after the controller has come back")
-        cluster.run("scontrol", "requeue", jobs(cluster, "RUNNING")[0][0])
+        wait_for_a_job(cluster, "no job runs after the controller has come back")
+        for job in jobs(cluster, "RUNNING")[:1]:
+            cluster.run("scontrol", "requeue", job[0])
 
         cluster.kill("slurmd n1")
         cluster.wait(lambda: "n1" in cluster.run("sinfo", "-h", "-t", "down", "-o", "%N"), "nobody misses a node", 60)
         cluster.start_node("n1")
-        cluster.wait(lambda: jobs(cluster, "RUNNING") or not cluster.run("squeue", "-h"), "no job runs after the node has come back")
+        wait_for_a_job(cluster, "no job runs after the node has come back", lambda: not cluster.run("squeue", "-h"))
         for job in jobs(cluster, "RUNNING")[:1]:
             cluster.run("scancel", job[0])
         wait_for_queue(cluster)
