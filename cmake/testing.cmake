@@ -1,7 +1,7 @@
 # sort_test(AREA NAME SOURCES a.c [LINK lib ...] [ARGS ...] [LABELS ...] [TIMEOUT s])
 #
 # A cmocka program registered as the ctest "AREA.NAME" with the label AREA and those given:
-#     threads   runs under the thread sanitizer too
+#     threads   runs under the thread sanitizer too; for what tests threads, and not means over many samples
 #     slow      runs in the suite with assertions alone
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
