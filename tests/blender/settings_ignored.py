@@ -90,6 +90,7 @@ def _slide(name):
 
 
 IGNORED = [
+    Row("SORT", "farm_.*", "how a farm is submitted, which is tested with its operators"),
     Row("Object.*", "data|parent|parent_.*|track_axis|up_axis|dimensions|matrix_.*|rotation_(quaternion|axis_angle|mode)|"
         "delta_rotation_quaternion|use_camera_lock_parent|instance_.*|use_instance_.*|show_instancer_for_render|hide_render", EVALUATED),
     Row("Object.*", "lock_.*|empty_.*|show_(empty_.*|instancer_for_viewport|bounds|name|axis|texture_space|wire|all_edges|transparent|"

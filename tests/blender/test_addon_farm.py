@@ -140,7 +140,7 @@ class FarmTest(unittest.TestCase):
         programs = kit.FOLDER / "programs"
         programs.mkdir()
         log = kit.FOLDER / "sbatch.log"
-        for name in ("sbatch", "squeue"):
+        for name in ("sbatch", "squeue", "scontrol"):
             (programs / name).write_text(SBATCH.format(log=log))
             (programs / name).chmod(0o755)
         self.scene.sort.farm_engine = "SLURM"
