@@ -2,7 +2,7 @@
 #
 # A cmocka program registered as the ctest "AREA.NAME" with the label AREA and those given:
 #     threads   runs under the thread sanitizer too; for what tests threads, and not means over many samples
-#     slow      runs in the suite with assertions alone
+#     slow      runs under no sanitizer; for means over many samples, and whatever else repeats the same code for long
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
