@@ -3,6 +3,7 @@
 # A cmocka program registered as the ctest "AREA.NAME" with the label AREA and those given:
 #     threads   runs under the thread sanitizer too; for what tests threads, and not means over many samples
 #     slow      runs under no sanitizer; for means over many samples, and whatever else repeats the same code for long
+#     asan      scripts/test --all has it under the address sanitizer alone; for long tests of the compiler
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
