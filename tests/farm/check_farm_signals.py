@@ -31,6 +31,8 @@ def in_the_first_moments(folder):
                 time.sleep(0.015 * step)
                 process.send_signal(number)
                 said = process.communicate(timeout=60)[1]
+                if "line 0, in <module>\nKeyboardInterrupt" in said:  # Python heard it before it ran the program's first line
+                    said = ""
                 assert "Traceback" not in said and "Fatal" not in said, said
                 assert process.returncode in (0, 4) or (process.returncode == -number and not said), (process.returncode, said)
                 assert process.returncode != 4 or "interrupted" in said, said
