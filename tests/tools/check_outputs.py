@@ -289,6 +289,25 @@ def check_left_behind(folder):
     expect(found == {"s", "cache", "a.exr"}, f"killed renders leave {found}")
 
 
+def check_watched_folder(folder):
+    """Renders that were killed before they published anything leave no file for ever, which later ones would try to read."""
+    scene, runtime = package(folder / "s"), folder / "runtime"
+    place = runtime / "sort"
+    place.mkdir(mode=0o700, parents=True)
+    dead = [subprocess.Popen(["true"]) for _ in range(2)]
+    for process, content in zip(dead, (b"", b"cut off")):
+        process.wait()
+        (place / f"{process.pid}.watch").write_bytes(content)
+    others = {f"{os.getpid()}.watch", "notes.watch", f"{dead[0].pid}.watch.txt", "-1.watch", "0.watch"}
+    for name in others:
+        (place / name).write_bytes(b"")
+    done = run("sort-render", scene, "-o", "a.exr", "--cache", "cache", "--size", "8x8", folder=folder,
+               env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)})
+    expect(done.returncode == 0 and "watched" not in done.stderr, f"a render beside files of dead ones: {done.stderr}")
+    found = {path.name for path in place.iterdir()}
+    expect(found == others, f"beside files of dead renders: {found} instead of {others}")
+
+
 def check_package_writer(folder):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
     from sort_package import PackageWriter
@@ -311,4 +330,5 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_temporary_folder, check_pipes, check_left_behind)
+run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_temporary_folder, check_pipes, check_left_behind,
+           check_watched_folder)

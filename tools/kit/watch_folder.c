@@ -5,6 +5,8 @@
 #include "base/file.h"
 #include "textures/tex_live.h"
 #include <errno.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,21 @@ Status watch_folder(char out_path[PATH_BYTES], Error *err)
     return status == STATUS_OK ? status : error_prefix(err, "renders do not publish there");
 }
 
-/* Calls live for each file whose process is there; removes the others. */
+/* The end of a file's name, behind the number of its process. */
+static const char suffix[] = ".watch";
+
+/* Returns whether a file's own process is gone: it may have died before it wrote anything that could be read. */
+static bool is_left_behind(const char *name)
+{
+    char *end;
+    unsigned long process = strtoul(name, &end, 10);
+    if (end == name || strcmp(end, suffix) != 0 || process == 0 || process > INT32_MAX)
+        return false;
+    /* An earlier process had the number of this one, which publishes nothing yet. */
+    return process == (unsigned long)getpid() || (kill((pid_t)process, 0) != 0 && errno == ESRCH);
+}
+
+/* Lists the files of live renders; removes those of dead ones. */
 static Status sweep(const char *folder, Arena *arena, const char *const **out_paths,
                     uint32_t *out_count, Error *err)
 {
@@ -38,11 +54,13 @@ static Status sweep(const char *folder, Arena *arena, const char *const **out_pa
     for (uint32_t i = 0; i < count; ++i) {
         char path[PATH_BYTES];
         Error ignored = {0};
-        if (!str_ends_with(str_from(names[i]), STR_LIT(".watch")) ||
-            path_join(folder, names[i], path, &ignored) != STATUS_OK ||
-            tex_live_read(path, live, &ignored) != STATUS_OK)
+        if (!str_ends_with(str_from(names[i]), STR_LIT(suffix)) ||
+            path_join(folder, names[i], path, &ignored) != STATUS_OK)
             continue;
-        if (!tex_live_is_alive(live)) {
+        bool is_dead = is_left_behind(names[i]);
+        if (!is_dead && tex_live_read(path, live, &ignored) != STATUS_OK)
+            continue;
+        if (is_dead || !tex_live_is_alive(live)) {
             unlink(path);
             continue;
         }
@@ -75,6 +93,6 @@ Status watch_own_file(char out_path[PATH_BYTES], Error *err)
     Status status = sweep(folder, arena, &paths, &count, err);
     arena_destroy(arena);
     TRY(status);
-    snprintf(name, sizeof name, "%ld.watch", (long)getpid());
+    snprintf(name, sizeof name, "%ld%s", (long)getpid(), suffix);
     return path_join(folder, name, out_path, err);
 }
