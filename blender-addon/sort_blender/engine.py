@@ -175,7 +175,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
     # --- the viewport in Rendered mode ---
 
     def view_update(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
-        self._viewport().scene_changed(context)
+        self._viewport().scene_changed(depsgraph)
 
     def view_draw(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
         viewport = self._viewport()

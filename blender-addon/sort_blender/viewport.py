@@ -19,6 +19,7 @@ from gpu_extras.presets import draw_texture_2d
 from . import locate, preferences, process
 from .export import axes
 from .export.camera import Frame, lens_record
+from .export.kept import KeptMeshes
 from .export.scene import ExportPlan, export_scene
 from .job import make_job
 from .live_picture import LivePicture, Wish
@@ -33,6 +34,7 @@ class Viewport:
         self._folder = Path(tempfile.mkdtemp(prefix="sort-viewport-", dir=bpy.app.tempdir))
         self._live = LivePicture(self._folder, self._redraw)
         self._job: process.RenderJob | None = None  # None: the scene is to be exported
+        self._kept = KeptMeshes()
         self._runs = 0
         self._samples = 1
         self._view: tuple | None = None  # size and projection of the region; the renderer
@@ -41,7 +43,8 @@ class Viewport:
         self._texture: gpu.types.GPUTexture | None = None
         self.report = Report()  # of the last export and render
 
-    def scene_changed(self, context: bpy.types.Context) -> None:
+    def scene_changed(self, depsgraph: bpy.types.Depsgraph) -> None:
+        self._kept.forget(depsgraph)
         self._job = None
         self._changed_at = time.monotonic()
         self._live.forget_failures()
@@ -99,7 +102,7 @@ class Viewport:
         run.mkdir()
         job = make_job(depsgraph.scene, program, run, set(), is_preview=True, report=self.report)
         export_scene(depsgraph, ExportPlan(folder=job.package, texture_folder=process.filesystem_root(),
-                                           view=_camera(context, self.report)), self.report)
+                                           view=_camera(context, self.report), kept=self._kept), self.report)
         self._job, self._samples = job, depsgraph.scene.sort.preview_samples
         self._export_s = time.monotonic() - begin
 

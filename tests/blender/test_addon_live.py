@@ -1,8 +1,10 @@
 """The pictures of a viewport without a window: one renderer for all of them, edits and views, a renderer that is killed."""
 
 import dataclasses
+import json
 import os
 import pathlib
+import random
 import signal
 import tempfile
 import time
@@ -146,6 +148,121 @@ class LiveTest(unittest.TestCase):
         self.live.close()
         self.wait(lambda: not self.folder.exists())
         self.wait(lambda: not os.path.exists(f"/proc/{number}"))
+
+
+class KeptMeshesTest(unittest.TestCase):
+    """What a viewport exports after edits is what an export that knows nothing does."""
+
+    def setUp(self):
+        from sort_blender.export.kept import KeptMeshes
+        kit.empty_scene()
+        kit.add_camera()
+        self.kept, self.chance = KeptMeshes(), random.Random(5)
+        bpy.app.handlers.depsgraph_update_post.append(self.note)
+        self.addCleanup(bpy.app.handlers.depsgraph_update_post.remove, self.note)
+        for k in range(4):
+            bpy.ops.mesh.primitive_cube_add(location=(k, 0, 0))
+        bpy.ops.object.duplicate(linked=True)
+        empty = bpy.data.objects.new("group", None)
+        empty.instance_type, empty.instance_collection = "COLLECTION", bpy.data.collections.new("group")
+        empty.instance_collection.objects.link(self.objects()[0])
+        bpy.context.collection.objects.link(empty)
+
+    def note(self, scene, depsgraph):  # as Blender calls view_update
+        self.kept.forget(depsgraph)
+
+    def objects(self):
+        return [obj for obj in bpy.context.scene.objects if obj.type == "MESH"]
+
+    def export(self, **plan):
+        from sort_blender.export.scene import ExportPlan, export_scene
+        from sort_blender.messages import Report
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="kept", dir=kit.FOLDER), "package")
+        export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(folder, **plan), Report())
+        return json.loads((folder / "scene.json").read_text(encoding="utf-8"))
+
+    def move(self, obj):
+        obj.location.z += 1
+
+    def bend(self, obj):
+        obj.data.vertices[0].co.x += 0.5
+        obj.data.update()
+
+    def round_off(self, obj):
+        (obj.modifiers.get("round") or obj.modifiers.new("round", "BEVEL")).width += 0.1
+
+    def straighten(self, obj):
+        obj.modifiers.clear()
+
+    def smooth(self, obj):
+        obj.data.polygons.foreach_set("use_smooth", [True] * len(obj.data.polygons))
+        obj.data.update()
+
+    def map_again(self, obj):
+        layer = obj.data.uv_layers.new(name="another")
+        layer.active_render = True
+
+    def exchange(self, obj):
+        obj.data = self.chance.choice(self.objects()).data
+
+    def copy_data(self, obj):
+        obj.data = obj.data.copy()
+
+    def paint(self, obj):
+        material = kit.material_of(obj, "ShaderNodeEmission", Color=(1, 0, 0, 1)).id_data
+        generated = material.nodes.new("ShaderNodeTexCoord")  # "Generated" becomes an attribute of the mesh
+        material.links.new(generated.outputs["Generated"], material.nodes["Emission"].inputs["Color"])
+
+    def hide(self, obj):
+        obj.hide_viewport = obj.hide_render = not obj.hide_render
+
+    def rename(self, obj):
+        obj.name, obj.data.name = f"name {self.chance.random()}", "mesh"
+
+    def key(self, obj):
+        if not obj.data.shape_keys:
+            obj.shape_key_add(name="basis")
+            obj.shape_key_add(name="far").data[0].co.y += 1
+        obj.data.shape_keys.key_blocks["far"].value = self.chance.random()
+
+    def mirror(self, obj):
+        """By the place of another object."""
+        modifier = obj.modifiers.new("mirror", "MIRROR")
+        others = [other for other in self.objects() if other != obj]
+        modifier.mirror_object = self.chance.choice(others)
+
+    def add(self, obj):
+        bpy.ops.mesh.primitive_cone_add()
+
+    def remove(self, obj):
+        if len(self.objects()) > 4:
+            bpy.data.objects.remove(obj)
+
+    def test_random_edits(self):
+        edits = (self.move, self.bend, self.round_off, self.straighten, self.smooth, self.map_again, self.exchange, self.copy_data,
+                 self.paint, self.hide, self.rename, self.key, self.mirror, self.add, self.remove)
+        for step in range(150):
+            edit = self.chance.choice(edits)
+            edit(self.chance.choice(self.objects()))
+            if self.chance.random() < 0.2:
+                continue  # two before an export
+            bpy.context.view_layer.update()
+            self.assertEqual(self.export(kept=self.kept), self.export(), f"step {step}, {edit.__name__}")
+
+    def test_what_has_not_changed_is_not_read(self):
+        from sort_blender.export import instance
+        read = []
+        fingerprint = instance.fingerprint
+        instance.fingerprint = lambda mesh, *rest: (read.append(mesh.name), fingerprint(mesh, *rest))[1]
+        self.addCleanup(setattr, instance, "fingerprint", fingerprint)
+        self.export(kept=self.kept)
+        read.clear()
+        self.move(self.objects()[1])
+        self.export(kept=self.kept)
+        self.assertEqual(read, [])
+        self.bend(self.objects()[1])
+        self.export(kept=self.kept)
+        self.assertEqual(len(read), 1)
 
 
 kit.main()

@@ -11,6 +11,7 @@ from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
 from . import axes, hair, unfollowed
 from .cache import Entry, ExportCache
+from .kept import KeptMeshes
 from .layers import Layers
 from .material import MaterialExporter
 from .mesh import MeshArrays, Shape, fingerprint, read_mesh
@@ -36,11 +37,12 @@ class InstanceExporter:
     """`strand_shape`: of curves, "ribbon" or "round"."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
-                 depsgraph: bpy.types.Depsgraph, layers: Layers, strand_shape: str, report: Report) -> None:
+                 depsgraph: bpy.types.Depsgraph, layers: Layers, strand_shape: str, report: Report, kept: KeptMeshes) -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
+        self._kept = kept
         self._motion = motion
         self._view_layer = depsgraph.view_layer_eval
         self._collections = depsgraph.view_layer  # which alone answers for collections, not the evaluated copy
@@ -71,7 +73,7 @@ class InstanceExporter:
         if self._is_shown(instance, "particles"):
             for system in hair.systems_of(obj):
                 self._add_strands(instance, system.name, where)
-        mesh = self._mesh_of(obj, where) if self._is_shown(instance, "self") else None
+        mesh = self._mesh_of(instance, where) if self._is_shown(instance, "self") else None
         if mesh is None:
             return
         placed = self._placed(instance)
@@ -140,16 +142,23 @@ class InstanceExporter:
         worn = [slot.material for slot in obj.material_slots] or [None]
         return [override] * len(worn) if override else worn
 
-    def _mesh_of(self, obj: bpy.types.Object, where: str) -> _Mesh | None:
+    def _mesh_of(self, instance: bpy.types.DepsgraphObjectInstance, where: str) -> _Mesh | None:
+        obj = instance.object
         wanted = frozenset().union(*(self._materials.attributes_of(material) for material in self._worn(obj)))
         shapes = self._motion.shapes_of(obj) if self._motion else None
         key = (obj.data.as_pointer(), wanted, obj.name_full if shapes else "")
         if key not in self._meshes:
-            self._meshes[key] = self._link_mesh(obj, wanted, shapes, where)
+            # What instances show may be the work of another object.
+            entry = self._read(obj, wanted, shapes, may_keep=not (instance.is_instance or shapes))
+            self._meshes[key] = self._link_mesh(obj, entry, where) if entry else None
         return self._meshes[key]
 
-    def _link_mesh(self, obj: bpy.types.Object, wanted: frozenset[str], shapes: list[Shape] | None,
-                   where: str) -> _Mesh | None:
+    def _read(self, obj: bpy.types.Object, wanted: frozenset[str], shapes: list[Shape] | None, may_keep: bool) -> Entry | None:
+        """None: it has no faces."""
+        key = self._kept.find(obj, wanted) if may_keep else ""
+        entry = self._cache.find(key) if key else None
+        if entry:
+            return entry
         mesh = obj.to_mesh()
         try:
             if mesh is None or len(mesh.polygons) == 0:
@@ -158,15 +167,19 @@ class InstanceExporter:
             entry = self._cache.find(key) or self._make(key, mesh, wanted, shapes)
         finally:
             obj.to_mesh_clear()
+        if may_keep:
+            self._kept.keep(obj, wanted, key)
+        return entry
+
+    def _link_mesh(self, obj: bpy.types.Object, entry: Entry, where: str) -> _Mesh | None:
         if "refused" in entry.facts:
             if entry.facts["refused"]:
                 self._report.warn(where, entry.facts["refused"])
             return None
         if entry.facts["dropped_uv_sets"]:
             self._report.warn(where, f"{entry.facts['dropped_uv_sets']} UV maps beyond the eighth are left out")
-        file = self._writer.link_file(entry.path, f"meshes/{key}.bin")
-        record = _called(entry.facts["record"], file)
-        return _Mesh(self._writer.add("meshes", obj.data.name, record), entry.facts)
+        self._writer.link_file(entry.path, entry.facts["file"])
+        return _Mesh(self._writer.add("meshes", obj.data.name, entry.facts["record"]), entry.facts)
 
     def _make(self, key: str, mesh: bpy.types.Mesh, wanted: frozenset[str], shapes: list[Shape] | None) -> Entry:
         def write(path: Path) -> dict:
@@ -175,7 +188,8 @@ class InstanceExporter:
                 return {"refused": ""}
             if not all(np.isfinite(places).all() for places in [arrays.positions] + [m[0] for m in arrays.motion]):
                 return {"refused": "some of its vertices are not at finite places; it is left out"}
-            return {"record": _write(path, arrays), "uv_name": arrays.uv_name,
+            file = f"meshes/{key}.bin"
+            return {"file": file, "record": _write(path, file, arrays), "uv_name": arrays.uv_name,
                     "slot_count": int(arrays.material_indices.max()) + 1, "dropped_uv_sets": arrays.dropped_uv_sets}
         return self._cache.make(key, write)
 
@@ -205,7 +219,7 @@ class InstanceExporter:
 
 
 def _called(record: object, file: str) -> object:
-    """The record of a cached mesh, whose arrays lie in `file` of this package."""
+    """The record of cached curves, whose arrays lie in `file` of this package."""
     if isinstance(record, list):
         return [_called(item, file) for item in record]
     if isinstance(record, dict):
@@ -213,7 +227,7 @@ def _called(record: object, file: str) -> object:
     return record
 
 
-def _write(path: Path, arrays: MeshArrays) -> dict:
+def _write(path: Path, file: str, arrays: MeshArrays) -> dict:
     def flat(values: np.ndarray, kind: type = np.float32) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=kind).ravel()
 
@@ -223,7 +237,7 @@ def _write(path: Path, arrays: MeshArrays) -> dict:
             out["normals"] = flat(_clean_normals(arrays.normals if normals is None else normals))
         return out
     return write_mesh(
-        path, "", **shape(arrays.positions, arrays.normals), indices=flat(arrays.indices, np.uint32),
+        path, file, **shape(arrays.positions, arrays.normals), indices=flat(arrays.indices, np.uint32),
         material_indices=flat(arrays.material_indices, np.uint16) if arrays.material_indices.any() else None,
         attributes={name: (values.shape[1], flat(values)) for name, values in arrays.attributes.items()},
         uv=[flat(np.nan_to_num(uv, posinf=0, neginf=0)) for uv in arrays.uv],

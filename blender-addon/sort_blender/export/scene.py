@@ -16,6 +16,7 @@ from . import cache, unfollowed
 from .camera import Eye, Frame, camera_record, frame_of
 from .image import ImageExporter
 from .instance import InstanceExporter
+from .kept import KeptMeshes
 from .layers import layers_of
 from .light import add_light
 from .material import MaterialExporter
@@ -35,7 +36,7 @@ class Exported:
 class ExportPlan:
     """What is asked for besides the depsgraph. `texture_folder`: see ImageExporter. frame_set(frame, subframe)
     evaluates the depsgraph at another time; None: no motion blur. `camera`, `frame`: given by a viewport, else those
-    of the scene."""
+    of the scene. `kept`: of a viewport, which exports the scene again and again."""
     folder: Path  # must not be there yet
     texture_folder: str = ""
     is_cancelled: Callable[[], bool] = lambda: False
@@ -43,6 +44,7 @@ class ExportPlan:
     camera_override: bpy.types.Object | None = None
     eyes_of: Callable[[bpy.types.Object], dict[str, Eye]] | None = None  # by the name of the view, where there are several
     view: tuple[Frame, dict] | None = None
+    kept: KeptMeshes = field(default_factory=KeptMeshes)
 
 
 def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report) -> Exported:
@@ -61,11 +63,13 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         motion.gather(depsgraph, camera, plan.frame_set)
 
     cache.shared.begin()
+    plan.kept.use(depsgraph)
     writer = PackageWriter(plan.folder)
     images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
     layers = layers_of(view_layer, report)
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
-    instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, _strand_shape(scene), report)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, _strand_shape(scene), report,
+                                  plan.kept)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height],
