@@ -70,9 +70,9 @@ def rendering(farm):
     for task in processes_of(farm):
         try:
             name = open(f"/proc/{task}/cmdline").read().split("\0")[-2]
-        except (OSError, IndexError):
+            shot, kind, *number = name.split("/")
+        except (OSError, IndexError, ValueError):  # it has ended, or is no task: a batch script, a submission
             continue
-        shot, kind, *number = name.split("/")
         if kind == "part" and (farm / f"checkpoints/{shot}/part-{number[0]}.checkpoint").exists():
             found += [(task, child) for child in children_of(task) if is_rendering(child)]
     return found
