@@ -34,6 +34,18 @@ static inline bool bsdf_point_needs_side(BsdfPoint p)
     const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
     return (p.block->flags[p.lane] & both) == both;
 }
+/* The direction that was drawn for a lane. */
+static inline BsdfSample bsdf_drawn_at(const BsdfDrawn *drawn, uint32_t lane)
+{
+    return (BsdfSample){
+        .wi = f3(drawn->wi[0][lane], drawn->wi[1][lane], drawn->wi[2][lane]),
+        .weight = {{drawn->weight[0][lane], drawn->weight[1][lane], drawn->weight[2][lane]}},
+        .pdf = drawn->pdf[lane],
+        .eta = drawn->eta[lane],
+        .flags = drawn->flags[lane],
+        .n = f3(drawn->n[0][lane], drawn->n[1][lane], drawn->n[2][lane]),
+        .lobe = drawn->lobe[lane]};
+}
 /* Light from wi is transmitted, not reflected: it comes from the other side of the surface. */
 bool bsdf_point_is_transmitted(BsdfPoint p, float3 wi);
 /* The chance that sampling draws a transparent closure. */

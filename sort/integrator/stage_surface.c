@@ -304,14 +304,15 @@ static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
 /* --- scattering ------------------------------------------------------------------------------- */
 
 /* Sets the footprint after a delta lobe; those after others are set for the whole block. */
-static void next_footprint(SurfaceLane surface, const BsdfSample *sample, RayDiff *out_diff)
+static void next_footprint(SurfaceLane surface, const BsdfDrawn *drawn, RayDiff *out_diff)
 {
     SurfaceHit hit = surface_get(surface);
-    ASSERT(sample->flags & SSL_LOBE_DELTA);
-    if (sample->flags & SSL_LOBE_TRANSMISSION)
-        footprint_refract(&hit, sample->n, sample->wi, sample->eta, out_diff);
+    BsdfSample sample = bsdf_drawn_at(drawn, surface.lane);
+    ASSERT(sample.flags & SSL_LOBE_DELTA);
+    if (sample.flags & SSL_LOBE_TRANSMISSION)
+        footprint_refract(&hit, sample.n, sample.wi, sample.eta, out_diff);
     else
-        footprint_reflect(&hit, sample->n, out_diff);
+        footprint_reflect(&hit, sample.n, out_diff);
 }
 
 /* Sets the footprints of the paths of `live` that no delta lobe scatters. Those at catchers keep theirs, since wave_catch sends
@@ -374,61 +375,64 @@ static bool is_at_limit(const WaveShared *s, const PathHistory *history)
 /* Updates the path's state, without its ray, after a scatter. Passing straight through a surface is no bounce:
  * densities of lights go on referring to the last surface that scattered. */
 static void update_path(const Wave *w, Path *path, SurfaceLane surface, const Exit *exit,
-                        const BsdfSample *sample)
+                        const BsdfDrawn *drawn)
 {
     const Facing *facing = exit->facing;
-    ASSERT(sample->pdf > 0.0f);
-    path->beta = spectrum_mul(path->beta, sample->weight);
+    uint32_t k = surface.lane, flags = drawn->flags[k];
+    ASSERT(drawn->pdf[k] > 0.0f);
+    SPECTRUM_EACH(c) path->beta.c[c] *= drawn->weight[c][k];
     ++path->event;
-    record_scatter(&path->history, sample->flags);
-    if (sample->flags & SSL_LOBE_TRANSPARENT) {
+    record_scatter(&path->history, flags);
+    if (flags & SSL_LOBE_TRANSPARENT) {
         if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
             path->history.transparent > w->shared->settings->max_transparent)
             path->flags |= PATH_DEAD;
         return;
     }
     ++path->depth;
-    path->eta_scale *= sample->eta * sample->eta;
-    path->pdf = exit->pdf[surface.lane];
+    path->eta_scale *= drawn->eta[k] * drawn->eta[k];
+    path->pdf = exit->pdf[k];
     path->from = surface_vector(surface, surface.block->P);
-    path->from_n = wide_get3(facing->normal, surface.lane);
-    path->from_sides = facing->sides[surface.lane];
+    path->from_n = wide_get3(facing->normal, k);
+    path->from_sides = facing->sides[k];
     path->flags &= ~(uint32_t)PATH_SPECULAR;
-    if (sample->flags & SSL_LOBE_DELTA)
+    if (flags & SSL_LOBE_DELTA)
         path->flags |= PATH_SPECULAR;
     else
-        path->least_pdf = minf(path->least_pdf, sample->pdf);
+        path->least_pdf = minf(path->least_pdf, drawn->pdf[k]);
     if (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->history))
         path->flags |= PATH_LAST;
 }
 
 /* Enters a translucent body, where the path walks until it leaves by a diffuse bounce (leave_body). */
 static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                       const BsdfSample *sample)
+                       const BsdfDrawn *drawn)
 {
     Path *path = &w->paths[i];
     SurfaceHit hit = surface_get(surface);
-    path->beta = spectrum_mul(path->beta, sample->weight);
-    path->medium = bsdf_point_medium(bsdf, sample->lobe);
+    BsdfSample sample = bsdf_drawn_at(drawn, surface.lane);
+    path->beta = spectrum_mul(path->beta, sample.weight);
+    path->medium = bsdf_point_medium(bsdf, sample.lobe);
     path->body = hit.instance;
     path->walk_steps = 0;
     path->flags |= PATH_INSIDE;
     ++path->event;
     if (w->reads.path_footprints)
-        footprint_scatter(&hit, sample->wi, DIFFUSE_PDF, 1.0f, &path->diff);
+        footprint_scatter(&hit, sample.wi, DIFFUSE_PDF, 1.0f, &path->diff);
     /* The walk begins on the surface, which the first flight ignores: free paths may be shorter than the error. */
-    float ignored_m = hit.error_m / maxf(fabsf(f3_dot(sample->wi, hit.Ng)), FLT_EPSILON);
-    wave_walk(w, i, hit.P, sample->wi, ignored_m);
+    float ignored_m = hit.error_m / maxf(fabsf(f3_dot(sample.wi, hit.Ng)), FLT_EPSILON);
+    wave_walk(w, i, hit.P, sample.wi, ignored_m);
 }
 
 /* Records the fraction that lights visible to diffuse bounces only, or to glossy ones only, are weighted by. */
-static void record_diffuse_fraction(Path *path, BsdfPoint bsdf, const BsdfSample *sample)
+static void record_diffuse_fraction(Path *path, BsdfPoint bsdf, const BsdfDrawn *drawn)
 {
+    BsdfSample sample = bsdf_drawn_at(drawn, bsdf.lane);
     path->diffuse = spectrum_splat(0.0f);
-    if (sample->flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSMISSION))
+    if (sample.flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSMISSION))
         return;
     Spectrum kinds[BSDF_KINDS];
-    bsdf_point_sample_kinds(bsdf, sample->wi, sample->flags, sample->lobe, kinds);
+    bsdf_point_sample_kinds(bsdf, sample.wi, sample.flags, sample.lobe, kinds);
     path->diffuse = kinds[BSDF_KIND_DIFFUSE];
 }
 
@@ -453,60 +457,66 @@ static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const Bsdf
                     : bsdf_block_sample(block, u, live, out);
 }
 
-static BsdfSample drawn_sample(const BsdfDrawn *d, uint32_t k)
-{
-    return (BsdfSample){.wi = f3(d->wi[0][k], d->wi[1][k], d->wi[2][k]),
-                        .weight = {{d->weight[0][k], d->weight[1][k], d->weight[2][k]}},
-                        .pdf = d->pdf[k],
-                        .eta = d->eta[k],
-                        .flags = d->flags[k],
-                        .n = f3(d->n[0][k], d->n[1][k], d->n[2][k]),
-                        .lobe = d->lobe[k]};
-}
-
 /* Sends the path's ray along the sampled direction. */
 static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                          const BsdfSample *sample, const Exit *exit)
+                          const BsdfDrawn *drawn, const Exit *exit)
 {
     Path *path = &w->paths[i];
-    bool is_transparent = sample->flags & SSL_LOBE_TRANSPARENT;
+    uint32_t k = surface.lane, flags = drawn->flags[k];
+    bool is_transparent = flags & SSL_LOBE_TRANSPARENT;
     path->flags &= ~(uint32_t)PATH_AT_CATCHER;
-    if (sample->flags & SSL_LOBE_SUBSURFACE) {
-        enter_body(w, i, surface, bsdf, sample);
+    if (flags & SSL_LOBE_SUBSURFACE) {
+        enter_body(w, i, surface, bsdf, drawn);
         return;
     }
     if (w->keeps_diffuse_fraction && !is_transparent)
-        record_diffuse_fraction(path, bsdf, sample);
-    update_path(w, path, surface, exit, sample);
+        record_diffuse_fraction(path, bsdf, drawn);
+    update_path(w, path, surface, exit, drawn);
     if (is_transparent) { /* the ray and its footprint stay as they are */
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
     }
-    if (w->reads.path_footprints && sample->flags & SSL_LOBE_DELTA)
-        next_footprint(surface, sample, &path->diff);
-    ASSERT(f3_is_unit(sample->wi));
-    ray_batch_start(&w->rays, i, wide_get3(exit->origin, surface.lane), sample->wi, INFINITY,
-                    w->rays.time[i]);
+    if (w->reads.path_footprints && flags & SSL_LOBE_DELTA)
+        next_footprint(surface, drawn, &path->diff);
+    float3 wi = wide_get3(drawn->wi, k);
+    ASSERT(f3_is_unit(wi));
+    ray_batch_start(&w->rays, i, wide_get3(exit->origin, k), wi, INFINITY, w->rays.time[i]);
 }
 
-/* Records the surface if the camera sees it, and continues the path along the sampled direction or ends it. sample: NULL
- * where none was drawn; point: index of the surface in the kernel's run. */
-static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                    const BsdfSample *sample, const Exit *exit, uint32_t point)
+/* Records the surface in the layers of what the camera sees, where it is. drawn: as in scatter. */
+static void record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
+                           const BsdfDrawn *drawn, uint32_t point, bool is_caught)
 {
     Path *path = &w->paths[i];
-    bool is_transparent = sample && (sample->flags & SSL_LOBE_TRANSPARENT);
+    BsdfSample sample;
+    const BsdfSample *along = NULL; /* a direction in which light is scattered */
+    bool is_transparent = drawn && drawn->flags[surface.lane] & SSL_LOBE_TRANSPARENT;
+    if (drawn && !is_transparent) {
+        sample = bsdf_drawn_at(drawn, surface.lane);
+        along = &sample;
+    }
+    if (!(path->flags & PATH_SEEN)) {
+        if (w->path_kinds && !is_caught)
+            kinds_record_surface(w, path, bsdf, along);
+        record_first_surface(w, path, surface, bsdf, point, w->rays.time[i], is_transparent);
+    }
+    if (w->guides && !is_transparent && !is_caught)
+        guides_record_surface(w, i, surface, bsdf, along);
+}
+
+/* Records the surface if the camera sees it, and continues the path along the direction that was drawn for it or ends it.
+ * drawn: NULL where there is none; point: index of the surface in the kernel's run. */
+static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
+                    const BsdfDrawn *drawn, const Exit *exit, uint32_t point)
+{
+    Path *path = &w->paths[i];
+    bool is_transparent = drawn && drawn->flags[surface.lane] & SSL_LOBE_TRANSPARENT;
     bool is_caught = wave_catches(w, path, surface_instance(surface));
 
     if (is_caught)
         wave_catch(w, i, bsdf, is_transparent);
-    if (!(path->flags & PATH_SEEN)) {
-        if (w->path_kinds && !is_caught)
-            kinds_record_surface(w, path, bsdf, is_transparent ? NULL : sample);
-        record_first_surface(w, path, surface, bsdf, point, w->rays.time[i], is_transparent);
-    }
-    if (w->guides && !is_transparent && !is_caught)
-        guides_record_surface(w, i, surface, bsdf, sample);
+    if (w->guides || !(path->flags & PATH_SEEN))
+        record_surface(w, i, surface, bsdf, drawn, point, is_caught);
     if (!wave_gathers_light(w->shared) && !is_transparent) {
         wave_show(w, i, surface, point);
         return;
@@ -515,8 +525,8 @@ static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
     /* A path that was spawned at a catcher does not pass it: the path that spawned it does. */
     bool is_stopped =
         is_transparent ? path->flags & PATH_AT_CATCHER : is_caught || path->flags & PATH_LAST;
-    if (sample && !is_stopped)
-        continue_path(w, i, surface, bsdf, sample, exit);
+    if (drawn && !is_stopped)
+        continue_path(w, i, surface, bsdf, drawn, exit);
     else
         path->flags |= PATH_DEAD;
 }
@@ -651,15 +661,14 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
         scatter_footprints(w, points, &drawn, has_direction);
     WIDE_EACH(k, live)
     {
-        BsdfSample sample;
+        const SurfaceLane surface = {points->surfaces, k};
         bool is_drawn = has_direction >> k & 1;
-        if (is_drawn)
-            sample = drawn_sample(&drawn, k);
-        scatter(w, points->path[k], (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k},
-                is_drawn ? &sample : NULL, &exit, first + k);
-        if (w->lessons && is_drawn)
-            lessons_add_vertex(w, points->path[k], (SurfaceLane){points->surfaces, k}, &sample,
-                               guidance);
+        scatter(w, points->path[k], surface, (BsdfPoint){block, k}, is_drawn ? &drawn : NULL, &exit,
+                first + k);
+        if (w->lessons && is_drawn) {
+            BsdfSample sample = bsdf_drawn_at(&drawn, k);
+            lessons_add_vertex(w, points->path[k], surface, &sample, guidance);
+        }
     }
 }
 

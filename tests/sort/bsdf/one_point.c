@@ -151,16 +151,11 @@ float one_pdf(const OnePoint *p, float3 wi)
     return pdf;
 }
 
-static BsdfSample drawn_in(const BsdfDrawn *d, BsdfPoint at)
+static BsdfSample drawn_in(const BsdfDrawn *d, uint32_t lane)
 {
-    uint32_t k = at.lane;
-    return (BsdfSample){.wi = f3(d->wi[0][k], d->wi[1][k], d->wi[2][k]),
-                        .weight = bsdf_point_row(at, d->weight),
-                        .pdf = d->pdf[k],
-                        .eta = d->eta[k],
-                        .flags = d->flags[k] & ALL_FLAGS,
-                        .n = f3(d->n[0][k], d->n[1][k], d->n[2][k]),
-                        .lobe = d->lobe[k]};
+    BsdfSample sample = bsdf_drawn_at(d, lane);
+    sample.flags &= ALL_FLAGS;
+    return sample;
 }
 
 uint16_t one_samples(const OnePoint *p, const Sampler *sampler, SampleKey pixel, uint32_t first,
@@ -177,7 +172,7 @@ uint16_t one_samples(const OnePoint *p, const Sampler *sampler, SampleKey pixel,
     uint16_t drawn = bsdf_block_sample(at.block, rows, 0xffff, &d);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         if (drawn >> k & 1)
-            out_samples[k] = drawn_in(&d, (BsdfPoint){at.block, k});
+            out_samples[k] = drawn_in(&d, k);
     return drawn;
 }
 
@@ -189,7 +184,7 @@ bool one_sample(const OnePoint *p, float u_side, float2 u, BsdfSample *out_sampl
     set_row(rows, at.lane, u.x, u.y, u_side);
     if (bsdf_block_sample(at.block, rows, (uint16_t)(1u << at.lane), &d) == 0)
         return false;
-    *out_sample = drawn_in(&d, at);
+    *out_sample = drawn_in(&d, at.lane);
     return true;
 }
 
