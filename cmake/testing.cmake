@@ -4,6 +4,7 @@
 #     threads   runs under the thread sanitizer too; for what tests threads, and not means over many samples
 #     slow      runs under no sanitizer; for means over many samples, and whatever else repeats the same code for long
 #     asan      scripts/test --all has it under the address sanitizer alone; for long tests of the compiler
+#     spare     scripts/test --all leaves it out
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
