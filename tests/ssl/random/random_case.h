@@ -64,7 +64,5 @@ void random_compare_differences(Check *c, uint32_t point, uint32_t direction);
 /* random_bsdf.c: holds each bsdf of the source against the plain shader that says the same, and that against the interpreter.
  * Appends to the report what does not compile. */
 RandomVerdict random_check_bsdfs(Check *c, const SslSource *source, DiagList *diags);
-/* random_check.c: a source that is refused; only limits are no defect. */
-RandomVerdict random_refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report);
 
 #endif

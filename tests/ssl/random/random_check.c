@@ -33,7 +33,7 @@ void random_tally_add(RandomTally *sum, const RandomTally *t)
 static bool is_limit(const char *code)
 {
     static const char *const codes[] = {"S0149", "S0406", "S0412", "S0602",
-                                        "S0603", "S0604", "S0606"};
+                                        "S0603", "S0604", "S0606", "S0820"};
     for (uint32_t i = 0; i < SORT_COUNT_OF(codes); ++i)
         if (strcmp(codes[i], code) == 0)
             return true;

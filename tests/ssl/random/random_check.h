@@ -26,6 +26,12 @@ typedef struct RandomTally {
     uint64_t closures, lookups;
     uint64_t bsdfs, bsdf_numbers; /* numbers of them with the bits that were expected */
     uint64_t bsdf_points, bsdf_points_skipped; /* of their plain shaders, as `points` */
+    /* Derivatives in the language (random_derivative.c) are counted where fwd_diff is held against bwd_diff, in double and
+     * in kernels, and against the interpreter of IR by dual numbers and by central differences. */
+    uint64_t transposes, transposes_skipped;
+    uint64_t kernel_transposes, kernel_transposes_skipped;
+    uint64_t duals, duals_skipped;
+    uint64_t slopes, slopes_skipped;
 } RandomTally;
 void random_tally_add(RandomTally *sum, const RandomTally *t);
 
@@ -38,5 +44,10 @@ typedef enum RandomVerdict {
 /* `seed` chooses the inputs and how it is built. */
 RandomVerdict random_check(const RandomHost *host, Str text, uint64_t seed, RandomTally *tally,
                            StrBuf *report);
+/* Checks a source of random_derivative_source; is_built: as kernels, too. */
+RandomVerdict random_check_derivatives(const RandomHost *host, Str text, uint64_t seed,
+                                       bool is_built, RandomTally *tally, StrBuf *report);
+/* The verdict on a source that is refused: only limits are no defect. */
+RandomVerdict random_refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report);
 
 #endif

@@ -17,6 +17,8 @@ typedef struct RandomSize {
  * without; closures Lambert(color, normal), Glow(color), Coat(float, closure). */
 extern const LowerTables random_tables;
 
+/* A shader of the derivatives of a random function (random_derivative.c). */
+void random_derivative_source(Choices *choices, const RandomSize *size, Arena *arena, StrBuf *out);
 void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBuf *out);
 
 #endif

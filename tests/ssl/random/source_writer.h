@@ -30,6 +30,7 @@ typedef struct GenVar {
 
 typedef struct GenStruct {
     GenType member[4]; /* names a, b, c, d */
+    bool is_no_diff[4];
     uint32_t count;
 } GenStruct;
 
@@ -41,11 +42,13 @@ typedef struct GenFunc {
     GenType result;
     GenType param[GEN_PARAMS_MAX];
     GenDirection direction[GEN_PARAMS_MAX];
+    bool is_no_diff[GEN_PARAMS_MAX];
     uint32_t param_count;
-    bool has_default;  /* of the last parameter */
-    bool is_recursive; /* the last parameter, an int, says how deep */
-    bool is_pure;      /* it reads nothing of the host, so that a bsdf may call it */
-    uint32_t cost;     /* about how many statements run in a call */
+    bool has_default;       /* of the last parameter */
+    bool is_recursive;      /* the last parameter, an int, says how deep */
+    bool is_pure;           /* it reads nothing of the host, so that a bsdf may call it */
+    bool takes_derivatives; /* it, or one that it calls */
+    uint32_t cost;          /* about how many statements run in a call */
 } GenFunc;
 
 /* B<index>, as shaders call it. */
@@ -73,6 +76,9 @@ typedef struct Gen {
     GenType result;      /* of the function; a shader's is void */
     bool is_pure;  /* what is written now is for a bsdf: there are no globals, textures, closures */
     bool is_state; /* it is the state of a bsdf, which cannot return */
+    bool is_differentiable; /* all functions are, and are pure; no bsdf is near */
+    bool detaches;          /* and may say that a value has no derivative */
+    bool takes_derivatives; /* of the function: as in GenFunc */
 } Gen;
 
 static inline uint32_t writer_pick(Gen *g, uint32_t count)
@@ -123,6 +129,14 @@ void writer_statement(Gen *g, uint32_t depth);
 void writer_begin_function(Gen *g, GenType result);
 const char *writer_new_name(Gen *g);
 void writer_add_var(Gen *g, const char *name, GenType t, bool is_writable);
+
+/* One function, which is appended to g->funcs. */
+void writer_function(Gen *g);
+void writer_struct(Gen *g);
+/* writer_derivative.c: a derivative of a function, as an expression; false: none fits. */
+bool writer_derivative(Gen *g, GenType t, uint32_t depth);
+/* writer_derivative.c: a gradient, by statements. */
+void writer_gradient(Gen *g, uint32_t depth);
 
 /* A scattering function B<index>, and a shader B<index>_plain that computes all that its programs do (random_bsdf.c). */
 void writer_bsdf(Gen *g);

@@ -24,8 +24,8 @@ typedef struct Session {
     RandomSize size;
     uint64_t first; /* of the batch */
     const char *folder;
-    bool prints;
-    Mutex mutex; /* guards the rest */
+    bool prints, is_derived; /* is_derived: programs of derivatives */
+    Mutex mutex;             /* guards the rest */
     RandomTally tally;
     uint64_t failures, failed_seed; /* the first */
     bool goes_on;                   /* past failures, which are listed and not made smaller */
@@ -53,7 +53,22 @@ static void write_source(const Session *s, Choices *choices, uint64_t seed, Aren
                          StrBuf *out)
 {
     const RandomSize size = {s->size.functions, 1 + (uint32_t)(seed % s->size.statements)};
-    random_source(choices, &size, arena, out);
+    if (s->is_derived)
+        random_derivative_source(choices, &size, arena, out);
+    else
+        random_source(choices, &size, arena, out);
+}
+
+/* So many programs of derivatives are evaluated for one that is compiled to kernels, too, which takes much longer. */
+enum { DERIVED_PER_KERNEL = 16 };
+
+static RandomVerdict check_source(const Session *s, Str text, uint64_t seed, RandomTally *tally,
+                                  StrBuf *report)
+{
+    if (s->is_derived)
+        return random_check_derivatives(&s->host, text, seed, seed % DERIVED_PER_KERNEL == 0, tally,
+                                        report);
+    return random_check(&s->host, text, seed, tally, report);
 }
 
 static RandomVerdict check_choices(Session *s, Choices *choices, uint64_t seed, Arena *arena,
@@ -61,7 +76,7 @@ static RandomVerdict check_choices(Session *s, Choices *choices, uint64_t seed, 
 {
     write_source(s, choices, seed, arena, source);
     const Str text = {source->data, source->size_bytes};
-    return random_check(&s->host, text, seed, tally, report);
+    return check_source(s, text, seed, tally, report);
 }
 
 static Arena *new_arena(void)
@@ -183,6 +198,10 @@ static bool report_tally(const RandomTally *t)
         {"values", t->values, t->values_skipped},
         {"derivatives", t->derivatives, t->derivatives_skipped},
         {"programs past a limit", t->programs - t->refused, t->refused},
+        {"transposes", t->transposes, t->transposes_skipped},
+        {"transposes in kernels", t->kernel_transposes, t->kernel_transposes_skipped},
+        {"dual numbers", t->duals, t->duals_skipped},
+        {"slopes", t->slopes, t->slopes_skipped},
         /* Not capped: these say how well the interpreter could follow, at a few points and in code that makes
                  * infinities of what it gets. */
         {"central differences", t->differences, t->differences_skipped},
@@ -234,7 +253,7 @@ static int check_file(Session *s, const char *path, uint64_t seed)
     StrBuf report = {0};
     RandomVerdict verdict = RANDOM_BAD;
     if (file_read(path, 16 << 20, &text, &size, &err) == STATUS_OK) {
-        verdict = random_check(&s->host, (Str){text, size}, seed, &s->tally, &report);
+        verdict = check_source(s, (Str){text, size}, seed, &s->tally, &report);
         (void)printf("%s", strbuf_text(&report));
         (void)report_tally(&s->tally);
     } else {
@@ -294,6 +313,10 @@ int main(int argc, char **argv)
          .max = 200,
          .value_name = "N",
          .help = "statements of a function, at most"},
+        {.name = "derivatives",
+         .kind = CLI_FLAG,
+         .out = &s.is_derived,
+         .help = "programs of fwd_diff and bwd_diff, held against each other"},
         {.name = "print",
          .kind = CLI_FLAG,
          .out = &s.prints,

@@ -144,6 +144,23 @@ static GenType some_vector(Gen *g)
     return writer_basic((GenBase)(GEN_FLOAT2 + writer_pick(g, 3)));
 }
 
+static bool has_bsdfs(const Gen *g)
+{
+    return g->is_pure && !g->is_differentiable;
+}
+
+/* ddx, or where functions are differentiated, what these may do with derivatives. */
+static void derivative_of_any_kind(Gen *g, GenType t, uint32_t depth)
+{
+    static const char *const detached[] = {"detach", "no_diff "};
+    if (!g->is_differentiable)
+        apply_same(g, writer_pick(g, 2) ? "ddx" : "ddy", 1, t, depth);
+    else if (g->detaches && writer_one_in(g, 3))
+        apply_same(g, WRITER_ONE_OF(g, detached), 1, t, depth);
+    else if (!writer_derivative(g, t, depth))
+        writer_leaf(g, t);
+}
+
 /* Functions of ssl/stdlib/bsdf, which sources with a bsdf see. */
 static void bsdf_function(Gen *g, GenType t, uint32_t depth)
 {
@@ -259,7 +276,7 @@ static void float_expr(Gen *g, uint32_t depth)
 {
     static const char *const ops[] = {"*", "+", "-"};
     GenType t = writer_basic(GEN_FLOAT);
-    switch (writer_pick(g, g->is_pure ? 21 : 19)) {
+    switch (writer_pick(g, has_bsdfs(g) ? 21 : 19)) {
     case 0:
         writer_leaf(g, t);
         break;
@@ -295,10 +312,12 @@ static void float_expr(Gen *g, uint32_t depth)
         call_or_leaf(g, t, depth);
         break;
     case 14:
-        apply_same(g, writer_pick(g, 2) ? "ddx" : "ddy", 1, t, depth);
+        derivative_of_any_kind(g, t, depth);
         break;
     case 15:
-        if (g->is_pure)
+        if (g->is_differentiable)
+            derivative_of_any_kind(g, t, depth);
+        else if (g->is_pure)
             bsdf_function(g, t, depth);
         else
             texture(g, "texture2d_sample_alpha", depth);
@@ -374,7 +393,9 @@ static void special_vector(Gen *g, GenType t, uint32_t depth)
         apply(g, "transform", 2, transformed, depth);
         break;
     case 4:
-        if (g->is_pure)
+        if (g->is_differentiable)
+            derivative_of_any_kind(g, t, depth);
+        else if (g->is_pure)
             bsdf_function(g, t, depth);
         else
             texture(g, "texture2d_sample", depth);
@@ -386,7 +407,7 @@ static void vector_expr(Gen *g, GenType t, uint32_t depth)
 {
     static const char *const ops[] = {"+", "*", "-"};
     GenType f = writer_basic(GEN_FLOAT);
-    bool has_library = g->is_pure && t.base != GEN_FLOAT4;
+    bool has_library = has_bsdfs(g) && t.base != GEN_FLOAT4;
     switch (writer_pick(g, has_library ? 18 : 16)) {
     case 0:
         writer_leaf(g, t);
@@ -422,7 +443,7 @@ static void vector_expr(Gen *g, GenType t, uint32_t depth)
         special_vector(g, t, depth);
         break;
     case 12:
-        apply_same(g, writer_pick(g, 2) ? "ddx" : "ddy", 1, t, depth);
+        derivative_of_any_kind(g, t, depth);
         break;
     case 13:
         text(g, "(");
@@ -538,9 +559,15 @@ static void matrix_expr(Gen *g, uint32_t depth)
     static const char *const ops[] = {"+", "-", "*"};
     GenType t = writer_basic(GEN_MATRIX), row = writer_basic(GEN_FLOAT4);
     const GenType rows[] = {row, row, row, row};
-    switch (writer_pick(g, 7)) {
+    switch (writer_pick(g, g->is_differentiable ? 9 : 7)) {
     default:
         writer_leaf(g, t);
+        break;
+    case 7:
+        derivative_of_any_kind(g, t, depth);
+        break;
+    case 8:
+        apply_same(g, "inverse", 1, t, depth);
         break;
     case 2:
         binary(g, t, WRITER_ONE_OF(g, ops), t, depth);

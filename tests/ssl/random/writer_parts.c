@@ -223,6 +223,7 @@ bool writer_call(Gen *g, GenType result, uint32_t depth)
         if (!writer_same(f.result, result) || !can_call(g, &f))
             continue;
         g->cost += f.cost;
+        g->takes_derivatives |= f.takes_derivatives;
         strbuf_printf(g->out, "f%u(", f.name);
         uint32_t args = f.param_count - (f.has_default && writer_pick(g, 2) ? 1 : 0);
         for (uint32_t i = 0; i < args; ++i) {

@@ -168,9 +168,11 @@ static void loop(Gen *g, uint32_t depth)
         text(g, ";");
         return;
     }
+    bool has_hint = g->is_differentiable && !writer_one_in(g, 4); /* else a tape has much room */
+    const char *hint = has_hint ? "[MaxIters(7)] " : "";
     switch (writer_pick(g, 3)) {
     case 0:
-        strbuf_printf(g->out, "for (int %s = 0; %s < ", name, name);
+        strbuf_printf(g->out, "%sfor (int %s = 0; %s < ", hint, name, name);
         count_text(g, count, depth);
         strbuf_printf(g->out, writer_pick(g, 2) ? "; ++%s) " : "; %s++) ", name);
         writer_add_var(g, name, writer_basic(GEN_INT), false);
@@ -179,7 +181,7 @@ static void loop(Gen *g, uint32_t depth)
     case 1:
         strbuf_printf(g->out, "int %s = 0;", name);
         writer_line(g);
-        strbuf_printf(g->out, "while (%s++ < %u", name, count);
+        strbuf_printf(g->out, "%swhile (%s++ < %u", hint, name, count);
         if (writer_pick(g, 2)) {
             text(g, " && ");
             writer_expr(g, writer_basic(GEN_BOOL), depth);
@@ -191,7 +193,7 @@ static void loop(Gen *g, uint32_t depth)
     case 2:
         strbuf_printf(g->out, "int %s = 0;", name);
         writer_line(g);
-        text(g, "do ");
+        strbuf_printf(g->out, "%sdo ", hint);
         writer_add_var(g, name, writer_basic(GEN_INT), false);
         loop_body(g, count, depth);
         strbuf_printf(g->out, " while (++%s < ", name);
@@ -238,7 +240,10 @@ void writer_statement(Gen *g, uint32_t depth)
         leave(g, 3);
         break;
     case 13:
-        closure_statement(g, 3);
+        if (g->is_differentiable)
+            writer_gradient(g, 2);
+        else
+            closure_statement(g, 3);
         break;
     }
 }
@@ -260,13 +265,14 @@ void writer_block(Gen *g, uint32_t statements, uint32_t depth)
 
 /* --- declarations --- */
 
-static void struct_declaration(Gen *g)
+void writer_struct(Gen *g)
 {
     GenStruct s = {.count = 1 + writer_pick(g, 4)};
     strbuf_printf(g->out, "struct S%u {", g->structs.count);
     for (uint32_t i = 0; i < s.count; ++i) {
         s.member[i] = writer_type(g, true);
-        text(g, "\n    ");
+        s.is_no_diff[i] = g->detaches && writer_one_in(g, 5);
+        text(g, s.is_no_diff[i] ? "\n    no_diff " : "\n    ");
         writer_type_name(g, s.member[i]);
         strbuf_append_char(g->out, "abcd"[i]);
         writer_type_sizes(g, s.member[i]);
@@ -289,7 +295,7 @@ void writer_begin_function(Gen *g, GenType result)
     g->turns = 1;
     g->loop_depth = 0;
     g->result = result;
-    g->is_state = false;
+    g->is_state = g->takes_derivatives = false;
     for (uint32_t i = 0; i < g->structs.count; ++i)
         array_push(g->arena, &g->vars,
                    ((GenVar){.name = arena_printf(g->arena, "k%u", i),
@@ -333,13 +339,15 @@ static void choose_signature(Gen *g, GenFunc *f)
         f->param[i] = writer_type(g, true);
         uint32_t way = writer_pick(g, 5);
         f->direction[i] = way < 3 ? GEN_IN : way == 3 ? GEN_INOUT : GEN_OUT;
+        f->is_no_diff[i] = g->detaches && writer_one_in(g, 6);
     }
     uint32_t last = f->param_count - 1;
     f->has_default = f->param_count > 0 && f->direction[last] == GEN_IN &&
                      f->param[last].dims == 0 && f->param[last].base < GEN_MATRIX &&
                      writer_one_in(g, 4);
     f->name = g->funcs.count;
-    if (g->funcs.count > 0 && writer_one_in(g, 3)) { /* an overload */
+    /* An overload; backward derivatives of some have the same parameters. */
+    if (g->funcs.count > 0 && !g->is_differentiable && writer_one_in(g, 3)) {
         f->name = g->funcs.data[writer_pick(g, g->funcs.count)].name;
         if (is_taken(g, f))
             f->name = g->funcs.count;
@@ -352,11 +360,13 @@ static void function(Gen *g)
     GenFunc f;
     choose_signature(g, &f);
     writer_begin_function(g, f.result);
+    text(g, g->is_differentiable ? "[Differentiable]\n" : "");
     writer_type_name(g, f.result);
     strbuf_printf(g->out, "f%u(", f.name);
     for (uint32_t i = 0; i < f.param_count; ++i) {
         const char *name = writer_new_name(g);
-        strbuf_printf(g->out, "%s%s", i ? ", " : "", ways[f.direction[i]]);
+        strbuf_printf(g->out, "%s%s%s", i ? ", " : "", f.is_no_diff[i] ? "no_diff " : "",
+                      ways[f.direction[i]]);
         writer_type_name(g, f.param[i]);
         text(g, name);
         writer_type_sizes(g, f.param[i]);
@@ -383,6 +393,7 @@ static void function(Gen *g)
     text(g, "\n}\n\n");
     g->indent = 0;
     f.cost = g->cost;
+    f.takes_derivatives = g->takes_derivatives;
     array_push(g->arena, &g->funcs, f);
 }
 
@@ -402,6 +413,7 @@ static void recursive_function(Gen *g)
     const char *x = writer_new_name(g), *calls = writer_new_name(g), *depth = writer_new_name(g),
                *v = writer_new_name(g);
     writer_begin_function(g, t);
+    text(g, g->is_differentiable ? "[Differentiable]\n" : "");
     writer_type_name(g, t);
     strbuf_printf(g->out, "f%u(", f.name);
     writer_type_name(g, t);
@@ -433,6 +445,7 @@ static void recursive_function(Gen *g)
     text(g, ";\n}\n\n");
     g->indent = 0;
     f.cost = 4 * g->cost;
+    f.takes_derivatives = g->takes_derivatives;
     array_push(g->arena, &g->funcs, f);
 }
 
@@ -510,14 +523,18 @@ static void table(Gen *g)
     array_push(g->arena, &g->tables, ((GenVar){.name = name, .type = t, .is_of_file = true}));
 }
 
+void writer_function(Gen *g)
+{
+    if (writer_one_in(g, 6))
+        recursive_function(g);
+    else
+        function(g);
+}
+
 static void functions(Gen *g, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; ++i) {
-        if (writer_one_in(g, 6))
-            recursive_function(g);
-        else
-            function(g);
-    }
+    for (uint32_t i = 0; i < count; ++i)
+        writer_function(g);
 }
 
 void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBuf *out)
@@ -528,7 +545,7 @@ void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBu
     uint32_t tables = writer_one_in(&g, 6) ? 1 + writer_pick(&g, 2) : 0;
     uint32_t bsdfs = writer_one_in(&g, 6) ? 1 + writer_pick(&g, 2) : 0;
     for (uint32_t i = 0; i < structs; ++i)
-        struct_declaration(&g);
+        writer_struct(&g);
     for (uint32_t i = 0; i < tables; ++i)
         table(&g);
     text(&g, "\n");
