@@ -353,8 +353,8 @@ def main(argv: list[str] | None = None) -> int:
         words, rest = words[:at], words[at + 1:]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # names of files need not fit the terminal
-    raise_when_asked()
     try:
+        raise_when_asked()
         args = parser().parse_args(words)
         return args.run(args, rest)
     except FarmError as why:
