@@ -5,10 +5,11 @@
 #                                                       builds and tests alone
 #   sort_shared_library(NAME SOURCES ... [LINK lib ...])   a shared library for other programs: target NAME_shared, lib<name>.so
 
+# All clones and work trees share what the compiler cache holds: paths inside the tree are no part of its keys.
 find_program(CCACHE ccache)
 if(CCACHE)
-    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+    set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 add_library(sort_rules INTERFACE)
