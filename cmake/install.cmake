@@ -4,6 +4,7 @@
 #   lib/sort-renderer/                       plugins; the programs look for them beside their own folder
 #   lib/python3/dist-packages/sort_package   the writer of scene packages
 #   lib/python3/dist-packages/sort_farm      the modules of sort-farm
+#   lib/python3/dist-packages/sort_ssl       shaders from Python (with the libraries)
 #   lib/, include/                           the libraries for other programs (install_libraries.cmake)
 #   share/man, share/bash-completion ...     made by the programs themselves (install_pages.cmake)
 #   share/sort-renderer/sort_blender.zip     the add-on, to install from Blender's preferences
@@ -56,5 +57,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION graphics)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "blender, slurm-client")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "blender, python3-numpy, slurm-client")
 include(CPack)

@@ -4,6 +4,7 @@
 #   include/sort_ssl.h, include/sort_texcache.h   each stands alone
 #   lib/pkgconfig/*.pc                            pkg-config sort-ssl, sort-texcache
 #   lib/cmake/SortSsl, lib/cmake/SortTexcache     find_package; targets SortSsl::sort_ssl, SortTexcache::sort_texcache
+#   lib/python3/dist-packages/sort_ssl            libsort-ssl over NumPy arrays
 include(CMakePackageConfigHelpers)
 
 function(install_shared_library name package header description)
@@ -32,3 +33,4 @@ install_shared_library(sort_ssl SortSsl ${CMAKE_SOURCE_DIR}/ssl/api/sort_ssl.h
     "the SORT Shading Language: source text in, machine code with exact derivatives out")
 install_shared_library(sort_texcache SortTexcache ${CMAKE_SOURCE_DIR}/textures/api/sort_texcache.h
     "paged, mip-mapped textures under a hard memory budget")
+install(DIRECTORY python/sort_ssl DESTINATION lib/python3/dist-packages COMPONENT dev FILES_MATCHING PATTERN "*.py")

@@ -8,15 +8,14 @@ bool api_is_discrete(SslType type)
     return type == SSL_BOOL || type == SSL_INT;
 }
 
-SortSslStatus api_check_number(const char *param, SslType kind, double x, SortSslError *err)
+SortSslStatus api_check_number(const char *name, SslType kind, double x, SortSslError *err)
 {
     if (kind == SSL_BOOL && x != 0.0 && x != 1.0)
-        return api_refuse(err, STATUS_INVALID, "parameter '%s': %g is no bool (0 or 1)", param, x);
+        return api_refuse(err, STATUS_INVALID, "'%s': %g is no bool (0 or 1)", name, x);
     if (kind == SSL_INT && !(x >= INT32_MIN && x <= INT32_MAX && x == (double)(int32_t)x))
-        return api_refuse(err, STATUS_INVALID, "parameter '%s': %g is no int", param, x);
+        return api_refuse(err, STATUS_INVALID, "'%s': %g is no int", name, x);
     if (kind == SSL_FLOAT && !(x >= -(double)FLT_MAX && x <= (double)FLT_MAX))
-        return api_refuse(err, STATUS_INVALID, "parameter '%s': %g is not in the range of a float",
-                          param, x);
+        return api_refuse(err, STATUS_INVALID, "'%s': %g is not in the range of a float", name, x);
     return SORT_SSL_OK;
 }
 

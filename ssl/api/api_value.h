@@ -9,7 +9,7 @@
 bool api_is_discrete(SslType type);
 
 /* Checks that a scalar of type `kind` can hold the number as it is, but for rounding to float. */
-SortSslStatus api_check_number(const char *param, SslType kind, double x, SortSslError *err);
+SortSslStatus api_check_number(const char *name, SslType kind, double x, SortSslError *err);
 
 /* `numbers` have been checked; structs and arrays borrow them. */
 SslValue api_make_value(SslType type, const double *numbers, uint32_t count);

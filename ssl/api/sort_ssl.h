@@ -411,6 +411,15 @@ float *sort_ssl_batch_attribute(SortSslBatch *batch, uint32_t block, uint32_t at
 int32_t *sort_ssl_batch_attribute_int(SortSslBatch *batch, uint32_t block, uint32_t attribute);
 /* 1 where the point has the attribute, else 0 (as at first). NULL: the code does not ask. */
 int32_t *sort_ssl_batch_attribute_exists(SortSslBatch *batch, uint32_t block, uint32_t attribute);
+/* Sets a global, or an attribute of the unit, at all points at once: component c of point i is numbers[i * components + c], and
+ * count is point_count times components. Floats are rounded, booleans are 0 and 1, ints whole numbers. An attribute is there at
+ * all points then. No effect on what the code does not read. Errors: INVALID (count; a number that the type does not have; no
+ * derivatives). */
+SortSslStatus sort_ssl_batch_write_global(SortSslBatch *batch, uint32_t row, SortSslShadow shadow,
+                                          const double *numbers, size_t count, SortSslError *err);
+SortSslStatus sort_ssl_batch_write_attribute(SortSslBatch *batch, uint32_t attribute,
+                                             SortSslShadow shadow, const double *numbers,
+                                             size_t count, SortSslError *err);
 /* Switches a point off or on; points that are off are neither read nor written. All are on at first. */
 SortSslStatus sort_ssl_batch_set_live(SortSslBatch *batch, uint32_t point, bool is_live,
                                       SortSslError *err);
@@ -456,6 +465,11 @@ const float *sort_ssl_batch_output(const SortSslBatch *batch, uint32_t block, ui
                                    SortSslShadow shadow, uint32_t number);
 const int32_t *sort_ssl_batch_output_int(const SortSslBatch *batch, uint32_t block, uint32_t output,
                                          uint32_t number);
+/* An output at all points at once: number n of point i goes to out_numbers[i * number_count + n], and count is point_count times
+ * number_count. Errors: INVALID (count; a closure; no derivatives). */
+SortSslStatus sort_ssl_batch_read_output(const SortSslBatch *batch, uint32_t output,
+                                         SortSslShadow shadow, double *out_numbers, size_t count,
+                                         SortSslError *err);
 /* Bit i: lane i of the block has the lobe. 0 when out of range. */
 uint32_t sort_ssl_batch_lobe_mask(const SortSslBatch *batch, uint32_t block, uint32_t lobe);
 /* The 16 lanes of a lobe's weight (component 0 to 2: r, g, b) or of a number of its arguments; only those of its mask have
@@ -486,6 +500,9 @@ typedef struct SortSslFault {
 
 /* After a run: true if something went wrong at that point, which *out (may be NULL) describes. */
 bool sort_ssl_batch_fault(const SortSslBatch *batch, uint32_t point, SortSslFault *out);
+
+/* The first point from `from_point` on with a fault, or SORT_SSL_NONE. */
+uint32_t sort_ssl_batch_next_fault(const SortSslBatch *batch, uint32_t from_point);
 
 /* --- exact sums ---------------------------------------------------------------------------------------- */
 

@@ -125,6 +125,15 @@ def check_look_up_texture(program, texture, folder):
     assert "cut.stex" in run(program, folder / "cut.stex", 0, 0, code=1)
 
 
+def check_python(prefix):
+    """The package finds the library beside which it was installed. The distribution's Python has NumPy."""
+    code = ("import sort_ssl; s = sort_ssl.compile_file('wave.ssl', globals={'u': 'float', 'v': 'float'}); "
+            "print(s.evaluate({'u': [0.5]})['tint'][0][0], sort_ssl.library.lib._name)")
+    environment = dict(os.environ, PYTHONPATH=str(prefix / "lib/python3/dist-packages"), PYTHONDONTWRITEBYTECODE="1")
+    printed = run("/usr/bin/python3", "-c", code, env=environment, cwd=EXAMPLES)
+    assert printed.startswith("0.25 ") and str(prefix) in printed, printed
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(prefix="sort-libraries-") as name:
@@ -132,6 +141,7 @@ def main():
         prefix = install(build, folder)
         check_exports(prefix)
         check_headers(prefix, folder)
+        check_python(prefix)
         png(folder / "ramp.png", 256, 256, lambda x, y: (x, y, 0))
         texture = folder / "ramp.stex"
         run(build / "bin/texcache", "make", "--quiet", "--color-space", "linear", folder / "ramp.png", "-o", texture)

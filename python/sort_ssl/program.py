@@ -1,0 +1,162 @@
+"""A unit compiled to machine code, run on any number of points: parts of these by parallel threads, each with a batch of its own."""
+
+import concurrent.futures
+import ctypes
+from ctypes import byref
+from typing import NamedTuple
+
+import numpy as np
+
+from . import library
+from .library import Handle, call, lib, text_of
+from .values import Value, number_count, pointer
+
+_CHUNK = 4096  # points of a batch; results do not depend on it
+
+
+class Unit:
+    """A checked shader and its interface."""
+
+    def __init__(self, handle, global_rows):
+        self.handle = handle
+        info = library.SortSslUnitInfo()
+        call("unit_info", handle.value, byref(info))
+        self.name = text_of(info.name)
+        self.globals = global_rows  # Values in the order of the context's table
+        self.params = self._read("param", library.SortSslParam, info.param_count)
+        self.outputs = self._read("output", library.SortSslOutput, info.output_count)
+        self.attributes = []
+        for i in range(info.attribute_count):
+            row = library.SortSslAttributeInfo()
+            call("unit_attribute", handle.value, i, byref(row))
+            self.attributes.append(Value(text_of(row.name), row.type, number_count(row.type)))
+        self.textures = [text_of(lib.sort_ssl_unit_texture(handle.value, i)) for i in range(info.texture_count)]
+
+    def _read(self, what, struct, count):
+        values = []
+        for i in range(count):
+            row = struct()
+            call(f"unit_{what}", self.handle.value, i, byref(row))
+            values.append(Value(text_of(row.name), row.type, row.number_count, text_of(row.type_name)))
+        return values
+
+    def default_of(self, index):
+        """The default of a parameter; None: it has none, or is not numbers."""
+        row, value = library.SortSslParam(), self.params[index]
+        call("unit_param", self.handle.value, index, byref(row))
+        if not row.has_default or value.number_count == 0:
+            return None if not row.default_text else text_of(row.default_text)
+        numbers = np.zeros(value.number_count)
+        call("unit_param_default", self.handle.value, index, pointer(numbers), numbers.size)
+        return numbers.reshape(value.shape).astype(value.dtype)[()]
+
+
+class _TextureCalls:
+    """Hands lookups to the caller's functions. An exception cannot pass through machine code: it is kept, and raised after."""
+
+    def __init__(self, names, functions):
+        self.names, self.functions, self.failed = names, functions, None
+        self.entry = library.TextureLookup(self._look_up)
+
+    def _look_up(self, _user, given):
+        call_ = given.contents
+        lanes = call_.lane_count
+        result = np.ctypeslib.as_array(call_.result, (12 if call_.with_derivs else 4, lanes))
+        result[:] = 0
+        if self.failed:
+            return
+        try:
+            live = [i for i in range(lanes) if call_.lane_mask >> i & 1]
+            name = self.names[call_.texture]
+            coordinates = np.ctypeslib.as_array(call_.coord, (7, lanes))[:, live].T.copy()
+            shape = (len(live), 3, 4) if call_.with_derivs else (len(live), 4)
+            colors = np.asarray(self.functions[name](coordinates, bool(call_.with_derivs)), dtype=np.float32)
+            if colors.shape != shape:
+                raise ValueError(f"the function of texture '{name}' gave an array {colors.shape}, not {shape}")
+            result[:, live] = colors.reshape(len(live), -1).T
+        except BaseException as error:  # pylint: disable=broad-exception-caught
+            self.failed = error
+
+
+class Request(NamedTuple):
+    """One run of a program."""
+
+    count: int  # points
+    params: dict  # numbers by name
+    points: list  # (kind, index, shadow, array [count][...]) of globals and attributes
+    outputs: list  # (index, shadow) of what is wanted
+    wants_sums: bool  # exact sums of all outputs, too
+    textures: dict
+    threads: int
+    loop_budget: int
+
+
+class Program:
+    """Compiled once; may be run by several threads at once."""
+
+    def __init__(self, unit, constants, output_derivs):
+        self.unit = unit
+        rows = (library.SortSslConstant * len(constants))(
+            *(library.SortSslConstant(name.encode(), 0.0 if isinstance(value, str) else float(value),
+                                      value.encode() if isinstance(value, str) else None) for name, value in constants.items()))
+        how = library.SortSslBuildDesc(constants=rows, constant_count=len(constants), output_derivs=output_derivs)
+        self.handle, self.messages = library.compiled("program", "program_build", unit.handle, how)
+
+    def _params(self, numbers):
+        params = Handle("params", "params_create", self.handle.value)
+        for name, array in numbers.items():
+            flat = np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
+            call("params_set", params.value, name.encode(), pointer(flat), flat.size)
+        return params
+
+    def run(self, request):
+        """Returns the outputs, as (index, shadow) -> array [count][numbers], and the sums, as an array for each output or None."""
+        params = self._params(request.params)
+        outputs = {key: np.empty((request.count, self.unit.outputs[key[0]].number_count)) for key in request.outputs}
+        starts = range(0, request.count, _CHUNK)
+        threads = max(1, min(request.threads, len(starts)))
+        shares = [starts[len(starts) * i // threads:len(starts) * (i + 1) // threads] for i in range(threads)]
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            sums = list(pool.map(lambda share: self._run_share(share, params, request, outputs), shares))
+        return outputs, self._read_sums(sums) if request.wants_sums else None
+
+    def _run_share(self, share, params, request, outputs):
+        """Runs the batches that begin at the points of `share`, one after the other."""
+        total = Handle("sum", "sum_create", self.handle.value) if request.wants_sums else None
+        calls = _TextureCalls(self.unit.textures, request.textures)
+        how = library.SortSslRunDesc(params=params.value, loop_budget=request.loop_budget)
+        if self.unit.textures:
+            how.texture_lookup = calls.entry
+        batch, size = None, 0
+        for first in share:
+            if size != min(_CHUNK, request.count - first):
+                size = min(_CHUNK, request.count - first)
+                batch = Handle("batch", "batch_create", self.handle.value, size)
+            part = slice(first, first + size)
+            for kind, index, shadow, array in request.points:
+                numbers = np.ascontiguousarray(array[part])
+                call(f"batch_write_{kind}", batch.value, index, shadow, pointer(numbers), numbers.size)
+            call("batch_run", batch.value, byref(how))
+            if calls.failed:
+                raise calls.failed
+            point = lib.sort_ssl_batch_next_fault(batch.value, 0)
+            if point != library.NONE:
+                raise library.fault_of(batch, point, first)
+            for (index, shadow), array in outputs.items():
+                call("batch_read_output", batch.value, index, shadow, pointer(array[part]), array[part].size)
+            if total:
+                call("sum_add", total.value, batch.value)
+        return total
+
+    def _read_sums(self, sums):
+        for other in sums[1:]:
+            call("sum_merge", sums[0].value, other.value)
+        totals = []
+        for i, output in enumerate(self.unit.outputs):
+            total = np.zeros(output.number_count)
+            for n in range(output.number_count):
+                number = ctypes.c_double()
+                call("sum_value", sums[0].value, i, n, byref(number))
+                total[n] = number.value
+            totals.append(total)
+        return totals
