@@ -78,7 +78,7 @@ static float triangle_pdf(float area, float3 wi, float distance_m, float3 ng)
 
 /* --- lights that are met -------------------------------------------------------------------- */
 
-LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
+LightHit lights_shape_hit(const Lights *lights, const LightQuery *from, uint32_t light,
                           float3 direction, float distance_m)
 {
     CHECK(light < lights->scene->light_count);
@@ -87,12 +87,12 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
         return (LightHit){.visibility = &lights->scene->lights[light].visibility};
     const Source *s = &lights->sources[source];
     const LightShape *shape = &lights->shapes[light];
-    float pdf = light_shape_pdf(shape, position, direction, distance_m);
+    float pdf = light_shape_pdf(shape, from, direction, distance_m);
     if (pdf == 0.0f && light_shape_faces(shape))
         return (LightHit){.is_beside = true,
                           .visibility = &lights->scene->lights[light].visibility};
     if (pdf > 0.0f)
-        pdf *= leaf_probability(lights, position, normal, s->first_leaf);
+        pdf *= leaf_probability(lights, from->position, from->normal, s->first_leaf);
     return (LightHit){.radiance =
                           spectrum_scale(s->emission, source_shape_share(s, shape, direction)),
                       .pdf_solid_angle = pdf,

@@ -23,6 +23,7 @@
 
 #include "sort/bsdf/spectrum.h"
 #include "sort/light/environment.h"
+#include "sort/light/light_query.h"
 #include "sort/wide/wide.h"
 
 typedef struct Lights Lights;
@@ -84,7 +85,7 @@ static inline Spectrum light_radiance(const LightRows *rows, uint32_t lane)
 typedef struct LightQueries {
     const WideRow *position; /* [3] */
     const WideRow *normal;   /* [3] of the surface there, or zero: a hint */
-    const uint32_t *sides;   /* SkySides from which light from the sky counts there: a hint */
+    const uint32_t *sides;   /* SkySides from which light counts there: a hint */
     const float *time;       /* of the shutter, in [0, 1] */
     const WideRow *u;        /* [2] random, in [0, 1)^2 */
 } LightQueries;
@@ -108,12 +109,12 @@ typedef struct LightSample {
     uint32_t source;
 } LightSample;
 
-/* Samples one light for one point. */
+/* Samples one light for one point, above the normal unless that is zero. */
 bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample);
 
 /* --- what a scattered ray that meets a light needs: radiance, and the density with which
- *     lights_sample would have chosen its direction from `position` -------------------------- */
+ *     lights_sample would have chosen its direction from the point that is asked for -------------------------- */
 
 typedef struct LightHit {
     LightValue value;
@@ -128,7 +129,7 @@ typedef struct LightHit {
 } LightHit;
 
 /* Returns the light of a shape, Scene.lights[light], that a ray met in `direction` at distance_m. */
-LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
+LightHit lights_shape_hit(const Lights *lights, const LightQuery *from, uint32_t light,
                           float3 direction, float distance_m);
 /* A place of an emissive triangle or segment that a ray met in `direction`. */
 typedef struct MeshLightHit {
@@ -144,11 +145,6 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
-/* A point that light came to: what lights_sample_points was told of it. */
-typedef struct LightQuery {
-    float3 position, normal;
-    uint32_t sides;
-} LightQuery;
 /* from: the ray's origin. out_hit->value: KNOWN,
  * or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and place are zero, which saves looking
  * them up. False: not in this direction. */

@@ -204,18 +204,26 @@ static bool set_shape(const Source *s, const ShapeSample *sample, uint32_t k, Li
     Spectrum radiance =
         spectrum_scale(s->emission, source_shape_share(s, sample->shape, sample->wi));
     set_direction(out, k, sample->wi, sample->distance_m, sample->pdf_solid_angle);
-    set_end(out, k,
-            light_shape_point(sample->shape, sample->position, sample->wi, sample->distance_m));
+    set_end(
+        out, k,
+        light_shape_point(sample->shape, sample->from.position, sample->wi, sample->distance_m));
     set_radiance(out, k, radiance);
     return !spectrum_is_black(radiance);
 }
 
-static bool sample_shape(const Source *s, const LightShape *shape, float3 position, float2 u,
+/* Returns the point of a lane. */
+static LightQuery query_at(const LightQueries *queries, uint32_t k)
+{
+    return (LightQuery){wide_get3(queries->position, k), wide_get3(queries->normal, k),
+                        queries->sides[k]};
+}
+
+static bool sample_shape(const Source *s, const LightShape *shape, const LightQuery *from, float2 u,
                          uint32_t k, LightRows *out)
 {
-    ShapeSample sample = {.shape = shape, .position = position, .u = u};
-    sample.is_seen = light_shape_sample(shape, position, u, &sample.wi, &sample.distance_m,
-                                        &sample.pdf_solid_angle);
+    ShapeSample sample = {.shape = shape, .from = *from, .u = u};
+    sample.is_seen =
+        light_shape_sample(shape, from, u, &sample.wi, &sample.distance_m, &sample.pdf_solid_angle);
     return sample.is_seen && set_shape(s, &sample, k, out);
 }
 
@@ -228,7 +236,7 @@ static uint16_t sample_rectangles(const Lights *lights, const LightQueries *quer
     uint16_t drawn = 0;
     WIDE_EACH(k, lanes)
     samples[n++] = (ShapeSample){.shape = &lights->shapes[choice->source[k]->light],
-                                 .position = wide_get3(queries->position, k),
+                                 .from = query_at(queries, k),
                                  .u = f2(to_unit(choice->u[k]), queries->u[1][k])};
     light_shape_sample_rectangles(samples, n);
     n = 0;
@@ -300,7 +308,8 @@ static bool sample_other(const Lights *lights, const LightQueries *queries, cons
                          uint32_t k, LightRows *out)
 {
     const Source *s = choice->source[k];
-    float3 position = wide_get3(queries->position, k);
+    const LightQuery from = query_at(queries, k);
+    float3 position = from.position;
     float2 u = f2(to_unit(choice->u[k]), queries->u[1][k]);
     switch (s->kind) {
     case SOURCE_POINT:
@@ -311,7 +320,7 @@ static bool sample_other(const Lights *lights, const LightQueries *queries, cons
     case SOURCE_DISTANT:
         return sample_distant(s, u, k, out);
     case SOURCE_SHAPE:
-        return sample_shape(s, &lights->shapes[s->light], position, u, k, out);
+        return sample_shape(s, &lights->shapes[s->light], &from, u, k, out);
     case SOURCE_ENVIRONMENT:
         break;
     }
@@ -390,11 +399,9 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
     LightRows rows = {.wi = {{0}}};
     WideRow positions[3] = {{position.x}, {position.y}, {position.z}};
     WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}}, us[2] = {{u.x}, {u.y}};
-    const LightQueries query = {.position = positions,
-                                .normal = normals,
-                                .sides = (uint32_t[SSL_BLOCK]){0},
-                                .time = &time,
-                                .u = us};
+    uint32_t sides[SSL_BLOCK] = {f3_length2(normal) > 0.0f ? SKY_ABOVE : SKY_ALL_AROUND};
+    const LightQueries query = {
+        .position = positions, .normal = normals, .sides = sides, .time = &time, .u = us};
     bool is_drawn = lights_sample_points(lights, &query, 1, &rows) != 0;
     *out_sample = sample_at(&rows, 0);
     return is_drawn;

@@ -291,6 +291,19 @@ typedef struct Window {
     double x0, x1, y0, y1, depth;
 } Window;
 
+/* A surface in the axes of a window. */
+static RectangleSurface surface_of(const LightShape *shape, const LightQuery *from)
+{
+    Vec n = vec_of(from->normal);
+    Vec to_centre = sub(vec_of_array(shape->centre), vec_of(from->position));
+    double z = dot(n, vec_of_array(shape->axis[2]));
+    return (RectangleSurface){.x = dot(n, vec_of_array(shape->axis[0])),
+                              .y = dot(n, vec_of_array(shape->axis[1])),
+                              .z = dot(to_centre, vec_of_array(shape->axis[2])) < 0.0 ? -z : z,
+                              .above = from->sides & SKY_ABOVE ? 1.0 : 0.0,
+                              .below = from->sides & SKY_BELOW ? 1.0 : 0.0};
+}
+
 static Window window_of(const LightShape *shape, const Part *part, Vec position)
 {
     Vec to_centre = sub(vec_of_array(shape->centre), position);
@@ -372,11 +385,9 @@ static bool sample_facing(const LightShape *shape, Vec p, float2 u, float3 *out_
     return *out_pdf_solid_angle > 0.0f && *out_distance_m > 0.0f;
 }
 
-/* The direction and density of the point (x, y) of a flat light, in its axes; solid_angle: that of the part, or 0 where it is
- * sampled by area. */
-static void aim_at(const LightShape *shape, const Part *part, Vec p, double x, double y,
-                   double solid_angle, float3 *out_wi, float *out_distance_m,
-                   float *out_pdf_solid_angle)
+/* Sets the direction to the point (x, y) of a flat light, in its axes. Returns its distance. */
+static double aim_at(const LightShape *shape, Vec p, double x, double y, float3 *out_wi,
+                     float *out_distance_m)
 {
     Vec to_point = sub(vec_of_array(shape->centre), p);
     to_point = madd(to_point, x, vec_of_array(shape->axis[0]));
@@ -384,9 +395,7 @@ static void aim_at(const LightShape *shape, const Part *part, Vec p, double x, d
     double distance = sqrt(dot(to_point, to_point));
     *out_wi = to_float3(madd((Vec){0, 0, 0}, 1.0 / distance, to_point));
     *out_distance_m = (float)distance;
-    *out_pdf_solid_angle =
-        (float)(solid_angle > 0.0 ? 1.0 / solid_angle
-                                  : area_pdf(part, distance, bright_height(shape, p)));
+    return distance;
 }
 
 static bool sample_disk(const LightShape *shape, Vec p, float2 u, float3 *out_wi,
@@ -402,7 +411,8 @@ static bool sample_disk(const LightShape *shape, Vec p, float2 u, float3 *out_wi
         x = shape->half_size[0] * (double)disk.x, y = shape->half_size[1] * (double)disk.y;
     else if (!is_on_shape(shape, x, y))
         return false;
-    aim_at(shape, &part, p, x, y, 0.0, out_wi, out_distance_m, out_pdf_solid_angle);
+    double distance = aim_at(shape, p, x, y, out_wi, out_distance_m);
+    *out_pdf_solid_angle = (float)area_pdf(&part, distance, height);
     return true;
 }
 
@@ -414,7 +424,7 @@ void light_shape_sample_rectangles(ShapeSample *samples, uint32_t count)
     ASSERT(count <= SSL_BLOCK);
     for (uint32_t i = 0; i < count; ++i) {
         ShapeSample *s = &samples[i];
-        Vec p = vec_of(s->position);
+        Vec p = vec_of(s->from.position);
         double height = bright_height(s->shape, p);
         s->is_seen = height > 0.0 && part_seen(s->shape, p, height, &parts[n]);
         if (!s->is_seen)
@@ -423,6 +433,10 @@ void light_shape_sample_rectangles(ShapeSample *samples, uint32_t count)
         rows.x0[n] = window.x0, rows.x1[n] = window.x1;
         rows.y0[n] = window.y0, rows.y1[n] = window.y1;
         rows.depth[n] = window.depth;
+        RectangleSurface surface = surface_of(s->shape, &s->from);
+        rows.normal[0][n] = surface.x, rows.normal[1][n] = surface.y;
+        rows.normal[2][n] = surface.z;
+        rows.above[n] = surface.above, rows.below[n] = surface.below;
         rows.u[n] = (double)s->u.x, rows.v[n] = (double)s->u.y;
         seen[n++] = i;
     }
@@ -431,28 +445,31 @@ void light_shape_sample_rectangles(ShapeSample *samples, uint32_t count)
         ShapeSample *s = &samples[seen[k]];
         const Part *part = &parts[k];
         bool is_wide = rows.solid_angle[k] > solid_angle_min_sr;
+        Vec p = vec_of(s->from.position);
         double x = part->x0 + (part->x1 - part->x0) * rows.u[k];
         double y = part->y0 + (part->y1 - part->y0) * rows.v[k];
         if (is_wide) {
             x = rows.x[k] + (part->x0 - rows.x0[k]);
             y = rows.y[k] + (part->y0 - rows.y0[k]);
         }
-        aim_at(s->shape, part, vec_of(s->position), x, y, is_wide ? rows.solid_angle[k] : 0.0,
-               &s->wi, &s->distance_m, &s->pdf_solid_angle);
+        double distance = aim_at(s->shape, p, x, y, &s->wi, &s->distance_m);
+        s->pdf_solid_angle =
+            (float)(is_wide ? rows.density[k] / rows.solid_angle[k]
+                            : area_pdf(part, distance, bright_height(s->shape, p)));
     }
 }
 
-bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
+bool light_shape_sample(const LightShape *shape, const LightQuery *from, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle)
 {
-    Vec p = vec_of(position);
+    Vec p = vec_of(from->position);
     if (light_shape_faces(shape))
         return sample_facing(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
     if (shape->kind == SCENE_LIGHT_SPHERE)
         return sample_sphere(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
     if (shape->kind == SCENE_LIGHT_DISK)
         return sample_disk(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
-    ShapeSample sample = {.shape = shape, .position = position, .u = u};
+    ShapeSample sample = {.shape = shape, .from = *from, .u = u};
     light_shape_sample_rectangles(&sample, 1);
     *out_wi = sample.wi;
     *out_distance_m = sample.distance_m;
@@ -476,9 +493,25 @@ SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 
         .P = P, .n = n, .error_m = operations * RAY_ROUNDING * (place + distance_m) + error};
 }
 
-float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m)
+/* The density of a direction to a rectangle that is sampled by solid angle; 0: it is sampled by area. */
+static float window_pdf(const LightShape *shape, const LightQuery *from, const Window *at,
+                        float3 direction, float distance_m)
 {
-    Vec p = vec_of(position);
+    SphericalRectangle r = spherical_rectangle(at->x0, at->x1, at->y0, at->y1, at->depth);
+    if (!(r.solid_angle > solid_angle_min_sr))
+        return 0.0f;
+    RectangleSurface surface = surface_of(shape, from);
+    Bilinear cosine = spherical_rectangle_cosine(&r, &surface);
+    double x = (double)distance_m * dot(vec_of(direction), vec_of_array(shape->axis[0]));
+    double y = (double)distance_m * dot(vec_of(direction), vec_of_array(shape->axis[1])), u, v;
+    spherical_rectangle_find(&r, x, y, &u, &v);
+    return (float)(bilinear_density(&cosine, u, v) / r.solid_angle);
+}
+
+float light_shape_pdf(const LightShape *shape, const LightQuery *from, float3 direction,
+                      float distance_m)
+{
+    Vec p = vec_of(from->position);
     if (shape->kind == SCENE_LIGHT_SPHERE) {
         Vec to_centre = sub(vec_of_array(shape->centre), p);
         float one_minus_cos = (float)sphere_one_minus_cos(shape, dot(to_centre, to_centre));
@@ -501,9 +534,9 @@ float light_shape_pdf(const LightShape *shape, float3 position, float3 direction
     }
     if (shape->kind == SCENE_LIGHT_RECTANGLE) {
         Window at = window_of(shape, &part, p);
-        SphericalRectangle r = spherical_rectangle(at.x0, at.x1, at.y0, at.y1, at.depth);
-        if (r.solid_angle > solid_angle_min_sr)
-            return (float)(1.0 / r.solid_angle);
+        float pdf = window_pdf(shape, from, &at, direction, distance_m);
+        if (pdf > 0.0f)
+            return pdf;
     }
     return (float)area_pdf(&part, (double)distance_m, height);
 }

@@ -20,6 +20,7 @@
 #ifndef SORT_LIGHT_LIGHT_SHAPE_H
 #define SORT_LIGHT_LIGHT_SHAPE_H
 
+#include "sort/light/light_query.h"
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
 
@@ -57,16 +58,16 @@ float light_shape_beam(const LightShape *shape, float3 wi);
 /* The cosine of the half angle of the spread; 0 without. */
 float light_shape_cos_spread(const LightShape *shape);
 
-/* A direction from `position` to the bright surface, with its density in solid angle. Uniform in solid
- * angle for rectangles [Urena2013] and spheres [Shirley1996], uniform in area for disks, and for
- * rectangles too small or far for the former. False: nothing bright is seen from there, or at the end of
- * this direction. */
-bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
+/* A direction from a point to the bright surface, with its density in solid angle. Uniform in solid
+ * angle for spheres [Shirley1996], times the cosine at the point, nearly, for rectangles [Urena2013] [Hart2020]; uniform in
+ * area for disks, and for rectangles too small or far for the former. False: nothing bright is seen from there, or at the
+ * end of this direction. */
+bool light_shape_sample(const LightShape *shape, const LightQuery *from, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle);
 /* What light_shape_sample is asked, and its answer. */
 typedef struct ShapeSample {
     const LightShape *shape;
-    float3 position;
+    LightQuery from;
     float2 u;
     bool is_seen; /* what light_shape_sample returns; if true: */
     float3 wi;
@@ -79,6 +80,7 @@ SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 
                                float distance_m);
 /* The density with which light_shape_sample gives `direction`, which meets the bright surface at
  * distance_m; 0 when it does not. */
-float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m);
+float light_shape_pdf(const LightShape *shape, const LightQuery *from, float3 direction,
+                      float distance_m);
 
 #endif

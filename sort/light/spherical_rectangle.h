@@ -1,4 +1,5 @@
-/* A rectangle as the eye sees it: its solid angle, and points on it evenly over that [Urena2013]. In double precision,
+/* A rectangle as the eye sees it: its solid angle, and points on it evenly over that [Urena2013], or nearly in proportion to
+ * the cosine at a surface where the eye is [Hart2020]. In double precision,
  * and with mathematics of its own, so that its bits are the same on every machine. Pure.
  *
  * Two faces of the pyramid over the rectangle that meet in the edge to the corner (x, y) make an angle that differs from
@@ -9,6 +10,7 @@
 #define SORT_LIGHT_SPHERICAL_RECTANGLE_H
 
 #include "base/vec.h"
+#include "sort/sampling/bilinear.h"
 #include "sort/sampling/turn.h"
 #include "sort/wide/wide.h"
 
@@ -71,12 +73,59 @@ static inline void spherical_rectangle_point(const SphericalRectangle *r, double
     *out_y = y < r->y0 ? r->y0 : y;
 }
 
+/* Returns the numbers in [0, 1] for which spherical_rectangle_point gives (x, y). */
+static inline void spherical_rectangle_find(const SphericalRectangle *r, double x, double y,
+                                            double *out_u, double *out_v)
+{
+    Complex at =
+        turn_back(spherical_corner(x, r->y1, r->depth), spherical_corner(x, r->y0, r->depth));
+    double angle = turn_angle(turn_back(at, r->west));
+    bool is_around = (r->x0 < 0.0) & (x > 0.0) & (r->y0 < 0.0) & (r->y1 > 0.0);
+    double u = (angle < 0.0 && is_around ? angle + 2.0 * TURN_PI : angle) / r->solid_angle;
+    double d2 = x * x + r->depth * r->depth;
+    double h0 = r->y0 / sqrt(d2 + r->y0 * r->y0), h1 = r->y1 / sqrt(d2 + r->y1 * r->y1);
+    double v = (y / sqrt(d2 + y * y) - h0) / (h1 - h0);
+    *out_u = u > 0.0 ? (u < 1.0 ? u : 1.0) : 0.0;
+    *out_v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
+}
+
+/* A surface where the eye is: its unit normal in the rectangle's axes, z toward the rectangle's plane, and the sides from which
+ * light counts, 1 or 0. Both 0: light counts without a cosine. */
+typedef struct RectangleSurface {
+    double x, y, z, above, below;
+} RectangleSurface;
+
+/* The least cosine that counts, since lobes may have other normals, and the cosine between corners is not bilinear. */
+static const double rectangle_cosine_min = 0.02;
+
+static inline double surface_cosine(const RectangleSurface *s, double x, double y, double depth)
+{
+    double cosine = (s->x * x + s->y * y + s->z * depth) / sqrt(x * x + y * y + depth * depth);
+    double above = s->above * cosine, below = -s->below * cosine;
+    double most = above > below ? above : below;
+    return most > rectangle_cosine_min ? most : rectangle_cosine_min;
+}
+
+/* Returns the cosine at the surface over the numbers of spherical_rectangle_point, as far as its corners tell. */
+static inline Bilinear spherical_rectangle_cosine(const SphericalRectangle *r,
+                                                  const RectangleSurface *s)
+{
+    double a = surface_cosine(s, r->x0, r->y0, r->depth);
+    double b = surface_cosine(s, r->x1, r->y0, r->depth);
+    double c = surface_cosine(s, r->x0, r->y1, r->depth);
+    double d = surface_cosine(s, r->x1, r->y1, r->depth);
+    double scale = 4.0 / (a + b + c + d);
+    return (Bilinear){a * scale, b * scale, c * scale, d * scale};
+}
+
 /* Rectangles of many points, and a point on each: the fields are those of the functions above. */
 typedef struct SphericalRectangles {
     alignas(64) double x0[SSL_BLOCK];
     double x1[SSL_BLOCK], y0[SSL_BLOCK], y1[SSL_BLOCK], depth[SSL_BLOCK];
     double u[SSL_BLOCK], v[SSL_BLOCK];
+    double normal[3][SSL_BLOCK], above[SSL_BLOCK], below[SSL_BLOCK]; /* of RectangleSurface */
     double solid_angle[SSL_BLOCK];
+    double density[SSL_BLOCK];         /* of the point, per solid angle / solid_angle */
     double x[SSL_BLOCK], y[SSL_BLOCK]; /* where the solid angle is above 1e-7 */
 } SphericalRectangles;
 

@@ -919,7 +919,8 @@ static void test_accel_rectangles_do_not_shadow_themselves(void **unused)
             float2 u = f2(fixture_random(&state), fixture_random(&state));
             float distance, pdf;
             t.shadow.state[i] = SHADOW_DEAD;
-            if (!light_shape_sample(&shape, from, u, &wi, &distance, &pdf))
+            if (!light_shape_sample(&shape, &(LightQuery){.position = from}, u, &wi, &distance,
+                                    &pdf))
                 continue;
             SurfacePoint end = light_shape_point(&shape, from, wi, distance);
             float3 direction;

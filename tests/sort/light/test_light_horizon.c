@@ -1,4 +1,5 @@
 /* Closed forms of lamps that reach below the horizon, and of disks that face each other. */
+#include "sort/light/light_shape.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
 #include "tests/sort/light/light_kit.h"
@@ -80,11 +81,91 @@ static void test_light_coaxial_disks(void **state)
     }
 }
 
+/* Irradiance of a rectangle of radiance 2 in the plane y = height, by Gauss-Legendre points: 4 x 4 on each of 200 x 200 parts. What is
+ * below the horizon of the surface at the origin does not count; `sides` may count both. */
+static double rectangle_irradiance(double x0, double z0, double size, double height, float3 n,
+                                   uint32_t sides)
+{
+    enum { PARTS = 200 };
+    static const double at[] = {0.0694318442, 0.3300094782, 0.6699905218, 0.9305681558};
+    static const double weights[] = {0.1739274226, 0.3260725774, 0.3260725774, 0.1739274226};
+    double sum = 0.0, step = size / PARTS;
+    for (int i = 0; i < 4 * PARTS; ++i)
+        for (int k = 0; k < 4 * PARTS; ++k) {
+            double x = x0 + step * ((double)(i / 4) + at[i % 4]);
+            double z = z0 + step * ((double)(k / 4) + at[k % 4]);
+            double r2 = x * x + height * height + z * z;
+            double cosine = (x * (double)n.x + height * (double)n.y + z * (double)n.z) / sqrt(r2);
+            cosine = sides & SKY_BELOW ? fabs(cosine) : fmax(cosine, 0.0);
+            sum += weights[i % 4] * weights[k % 4] * cosine * height / (r2 * sqrt(r2));
+        }
+    return 2.0 * step * step * sum;
+}
+
+/* A rectangle of one metre that the horizon of tilted surfaces cuts, at scales from 1e-6 to 1e6: means stay, and near surfaces that
+ * face it askew need far fewer samples than evenly over the solid angle. */
+static void test_light_rectangle_cut_by_the_horizon(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 100000 };
+    const float scales[] = {1e-6f, 1e-3f, 1.0f, 1e3f, 1e6f};
+    const struct {
+        float3 n;
+        float height;
+        uint32_t sides;
+        double gain; /* the least that counts in the variance */
+    } cases[] = {{{0, 1, 0}, 0.5f, SKY_ABOVE, 1.0},
+                 {{1, 0, 0}, 0.5f, SKY_ABOVE, 2.0},
+                 {{0.8f, -0.6f, 0}, 1.0f, SKY_ABOVE, 1.5},
+                 {{0.6f, 0, 0.8f}, 0.3f, SKY_ABOVE | SKY_BELOW, 1.0}};
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    for (uint32_t c = 0; c < SORT_COUNT_OF(cases); ++c) {
+        double expected = rectangle_irradiance(-0.3, -0.4, 1.0, (double)cases[c].height, cases[c].n,
+                                               cases[c].sides);
+        for (uint32_t k = 0; k < SORT_COUNT_OF(scales); ++k) {
+            float s = scales[k];
+            SceneLight light = {.kind = SCENE_LIGHT_RECTANGLE,
+                                .light_to_world = {{{1, 0, 0, 0.2f * s},
+                                                    {0, 0, 1, cases[c].height * s},
+                                                    {0, -1, 0, 0.1f * s},
+                                                    {0, 0, 0, 1}}},
+                                .size_x_m = s,
+                                .size_y_m = s};
+            LightShape shape;
+            light_shape_init(&light, &shape);
+            ZTest by_cosine = {0}, even = {0};
+            for (uint32_t i = 0; i < SAMPLES; ++i) {
+                float2 u = sampler_2d(&independent, sample_key(c, k, i, 21), 1);
+                for (int is_even = 0; is_even < 2; ++is_even) {
+                    const LightQuery from = {f3(0, 0, 0), cases[c].n,
+                                             is_even ? SKY_ALL_AROUND : cases[c].sides};
+                    float3 wi;
+                    float distance, pdf;
+                    assert_true(light_shape_sample(&shape, &from, u, &wi, &distance, &pdf));
+                    float same = light_shape_pdf(&shape, &from, wi, distance);
+                    assert_true(fabsf(same - pdf) <= 2e-4f * pdf);
+                    float cosine = f3_dot(wi, cases[c].n);
+                    cosine = cases[c].sides & SKY_BELOW ? fabsf(cosine) : fmaxf(cosine, 0.0f);
+                    ztest_add(is_even ? &even : &by_cosine, 2.0 * (double)(cosine / pdf));
+                }
+            }
+            if (ztest_p_value(&by_cosine, expected, 1e-5 * expected) < KIT_SIGNIFICANCE ||
+                ztest_p_value(&even, expected, 1e-5 * expected) < KIT_SIGNIFICANCE)
+                fail_msg("case %u, scale %g: %.9g by cosine, %.9g evenly, expected %.9g", c,
+                         (double)s, by_cosine.mean, even.mean, expected);
+            double ratio = ztest_standard_error(&even) / ztest_standard_error(&by_cosine);
+            if (ratio * ratio < cases[c].gain)
+                fail_msg("case %u: %g of the variance", c, 1.0 / (ratio * ratio));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_light_sphere_on_the_horizon),
         cmocka_unit_test(test_light_coaxial_disks),
+        cmocka_unit_test(test_light_rectangle_cut_by_the_horizon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

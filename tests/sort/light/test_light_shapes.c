@@ -298,7 +298,7 @@ static void test_light_point_and_spot(void **state)
 typedef struct Surface {
     const SceneLight *light;
     LightShape shape;
-    float3 position;
+    LightQuery from;
 } Surface;
 
 static float3 surface_point(const Surface *s, double a, double b, double *out_area)
@@ -322,20 +322,20 @@ static double cell_density(double a, double b, void *data)
 {
     const Surface *s = data;
     double area;
-    float3 to_point = f3_sub(surface_point(s, a, b, &area), s->position);
+    float3 to_point = f3_sub(surface_point(s, a, b, &area), s->from.position);
     double r2 = (double)f3_length2(to_point);
     float3 axis =
         f3((float)s->shape.axis[2][0], (float)s->shape.axis[2][1], (float)s->shape.axis[2][2]);
     double cosine = fabs((double)f3_dot(to_point, axis)) / sqrt(r2);
     double pdf =
-        (double)light_shape_pdf(&s->shape, s->position, f3_normalize(to_point), (float)sqrt(r2));
+        (double)light_shape_pdf(&s->shape, &s->from, f3_normalize(to_point), (float)sqrt(r2));
     return pdf * cosine / r2 * area;
 }
 
-static void check_flat_density(SceneLight light, float3 position)
+static void check_flat_density(SceneLight light, LightQuery from)
 {
     enum { CELLS = 12, SAMPLES = 200000 };
-    Surface surface = {.light = &light, .position = position};
+    Surface surface = {.light = &light, .from = from};
     light_shape_init(&light, &surface.shape);
     uint64_t observed[CELLS * CELLS + 1] = {0};
     double expected[CELLS * CELLS + 1], sum = 0.0;
@@ -356,10 +356,10 @@ static void check_flat_density(SceneLight light, float3 position)
         float3 wi;
         float distance, pdf;
         float2 u = sampler_2d(&independent, sample_key(0, 0, i, 9), SAMPLE_PIXEL);
-        assert_true(light_shape_sample(&surface.shape, position, u, &wi, &distance, &pdf));
-        float same = light_shape_pdf(&surface.shape, position, wi, distance);
+        assert_true(light_shape_sample(&surface.shape, &from, u, &wi, &distance, &pdf));
+        float same = light_shape_pdf(&surface.shape, &from, wi, distance);
         assert_true(fabsf(same - pdf) <= 1e-4f * pdf);
-        float3 p = mat4_point(&world_to_light, f3_madd(position, distance, wi));
+        float3 p = mat4_point(&world_to_light, f3_madd(from.position, distance, wi));
         assert_true(fabsf(p.z) < 2e-6f * (1.0f + distance));
         double a, b;
         if (light.kind == SCENE_LIGHT_RECTANGLE) {
@@ -392,9 +392,14 @@ static void test_light_flat_densities(void **state)
     disk.kind = SCENE_LIGHT_DISK;
     disk.size_x_m = 2.4f, disk.size_y_m = 1.0f;
     const float3 positions[] = {{0, 0, 0}, {2, 0.5f, 1}, {0.3f, 1.7f, 0.1f}, {-30, 0, 20}};
+    /* Toward the lamp, across it, and away from it. */
+    const float3 normals[] = {{0, 1, 0}, {0.8f, 0, 0.6f}, {0, -0.8f, 0.6f}};
     for (uint32_t i = 0; i < SORT_COUNT_OF(positions); ++i) {
-        check_flat_density(rectangle, positions[i]);
-        check_flat_density(disk, positions[i]);
+        check_flat_density(disk, (LightQuery){.position = positions[i]});
+        check_flat_density(rectangle, (LightQuery){.position = positions[i]});
+        for (uint32_t sides = SKY_ABOVE; sides <= (SKY_ABOVE | SKY_BELOW); ++sides)
+            check_flat_density(rectangle,
+                               (LightQuery){positions[i], normals[(i + sides) % 3], sides});
     }
 }
 
@@ -409,6 +414,7 @@ static void test_light_sphere_density(void **state)
                             .light_to_world = mat4_translate(f3(0, 0, distances[k])),
                             .radius_m = 1.0f};
         LightShape shape;
+        const LightQuery from = {.position = f3(0, 0, 0)};
         light_shape_init(&light, &shape);
         uint64_t observed[CELLS * CELLS] = {0};
         double expected[CELLS * CELLS];
@@ -421,9 +427,9 @@ static void test_light_sphere_density(void **state)
             float3 wi, ng;
             float distance, pdf, t;
             float2 u = sampler_2d(&independent, sample_key(0, 0, i, 11), SAMPLE_PIXEL);
-            assert_true(light_shape_sample(&shape, f3(0, 0, 0), u, &wi, &distance, &pdf));
+            assert_true(light_shape_sample(&shape, &from, u, &wi, &distance, &pdf));
             assert_true(fabs((double)pdf * 2.0 * PI * most - 1.0) < 1e-5);
-            assert_true(light_shape_pdf(&shape, f3(0, 0, 0), wi, distance) == pdf);
+            assert_true(light_shape_pdf(&shape, &from, wi, distance) == pdf);
             /* The distance is that of the intersection, but at the rim, where there may be none. */
             if (light_shape_intersect(&shape, f3(0, 0, 0), wi, 0, INFINITY, &t, &ng)) {
                 assert_true(t == distance);
@@ -461,6 +467,7 @@ static void test_light_strategies_agree(void **state)
          .radius_m = 0.5f},
     };
     const float3 normal = {0, 1, 0}, origin = {0, 0, 0};
+    const LightQuery from = {origin, normal, SKY_ABOVE};
     for (uint32_t k = 0; k < SORT_COUNT_OF(shapes); ++k) {
         SceneFixture *f = fixture_create();
         /* A second light halves the chance of the first: densities must say so. */
@@ -481,7 +488,7 @@ static void test_light_strategies_agree(void **state)
             float t;
             double e = 0.0, p = 0.0;
             if (light_shape_intersect(&shape, origin, d, 0, INFINITY, &t, &ng)) {
-                LightHit hit = lights_shape_hit(lights, origin, normal, 1, d, t);
+                LightHit hit = lights_shape_hit(lights, &from, 1, d, t);
                 e = (double)hit.radiance.c[0] * PI;
                 p = (double)hit.pdf_solid_angle * PI / (double)d.y;
             }

@@ -72,7 +72,8 @@ static void test_light_nothing_shines(void **state)
     assert_int_equal(lights_count(lights), 0);
     assert_int_equal(lights_infinite_count(lights), 0);
     assert_false(sample_at(lights, f3(0, 3, 0), 0, &s));
-    LightHit hit = lights_shape_hit(lights, f3(0, 3, 0), f3(0, -1, 0), 0, f3(0, -1, 0), 2.0f);
+    LightHit hit = lights_shape_hit(lights, &(LightQuery){f3(0, 3, 0), f3(0, -1, 0), SKY_ABOVE}, 0,
+                                    f3(0, -1, 0), 2.0f);
     assert_true(spectrum_is_black(hit.radiance) && hit.pdf_solid_angle == 0.0f);
     lights_destroy(lights);
     fixture_destroy(f);

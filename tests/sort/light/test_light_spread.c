@@ -144,7 +144,7 @@ static void test_light_spread_disk_density(void **state)
     SceneLight light = panel(SCENE_LIGHT_DISK, 0.5f, 4, 3);
     LightShape shape;
     light_shape_init(&light, &shape);
-    const float3 position = {1.3f, 1.0f, -3.2f};
+    const LightQuery from = {.position = f3(1.3f, 1.0f, -3.2f)};
     const double reach = tan(0.25);
     uint64_t observed[CELLS * CELLS] = {0};
     double expected[CELLS * CELLS];
@@ -155,8 +155,8 @@ static void test_light_spread_disk_density(void **state)
         float3 wi;
         float distance, pdf;
         float2 u = sampler_2d(&independent, sample_key(0, 0, i, 19), SAMPLE_PIXEL);
-        assert_true(light_shape_sample(&shape, position, u, &wi, &distance, &pdf));
-        float same = light_shape_pdf(&shape, position, wi, distance);
+        assert_true(light_shape_sample(&shape, &from, u, &wi, &distance, &pdf));
+        float same = light_shape_pdf(&shape, &from, wi, distance);
         /* At the rim rounding may put it outside. */
         double x = (double)(wi.x * distance), y = (double)(wi.z * distance);
         double r2 = (x * x + y * y) / (reach * reach), b = atan2(y, x) / (2.0 * PI) + 0.5;

@@ -2,6 +2,7 @@
  * in long double. */
 #include "sort/light/spherical_rectangle_rows.h"
 #include "sort/sampling/sampler.h"
+#include "sort/sampling/warp.h"
 #include "tests/sort/bsdf/one_point.h"
 #include "tests/sort/light/light_kit.h"
 
@@ -60,6 +61,9 @@ static void test_light_spherical_rectangle_is_even(void **state)
         double south =
             (sine(y, x, depth) - sine(y0, x, depth)) / (sine(y1, x, depth) - sine(y0, x, depth));
         assert_true(fabs(west - (double)u.x) < 1e-4 && fabs(south - (double)u.y) < 1e-4);
+        double found_u, found_v;
+        spherical_rectangle_find(&r, x, y, &found_u, &found_v);
+        assert_true(fabs(found_u - west) < 1e-5 && fabs(found_v - south) < 1e-5);
     }
     assert_true(inside > 1000); /* where the angle passes pi */
 }
@@ -83,6 +87,10 @@ static void test_light_spherical_rectangles_have_the_bits_of_one(void **state)
             rows.y1[k] = rows.y0[k] + exp(10.0 * (double)size.y - 7.0);
             rows.depth[k] = i % 97 ? exp(-12.0 * (double)sampler_1d(&independent, key, 3)) : 0.0;
             rows.u[k] = (double)u.x, rows.v[k] = (double)u.y;
+            float3 n = warp_sphere(sampler_2d(&independent, key, 4));
+            rows.normal[0][k] = (double)n.x, rows.normal[1][k] = (double)n.y;
+            rows.normal[2][k] = (double)n.z;
+            rows.above[k] = i % 2 ? 1.0 : 0.0, rows.below[k] = i % 3 ? 1.0 : 0.0;
         }
         for (uint32_t c = 0; c <= wide_class_here(); ++c) {
             codes[c](&rows, count);
@@ -90,8 +98,15 @@ static void test_light_spherical_rectangles_have_the_bits_of_one(void **state)
                 double x, y;
                 SphericalRectangle r = spherical_rectangle(rows.x0[k], rows.x1[k], rows.y0[k],
                                                            rows.y1[k], rows.depth[k]);
-                spherical_rectangle_point(&r, rows.u[k], rows.v[k], &x, &y);
+                const RectangleSurface surface = {rows.normal[0][k], rows.normal[1][k],
+                                                  rows.normal[2][k], rows.above[k], rows.below[k]};
+                Bilinear cosine = spherical_rectangle_cosine(&r, &surface);
+                double u = rows.u[k], v = rows.v[k], density;
+                bilinear_warp(&cosine, &u, &v);
+                density = bilinear_density(&cosine, u, v);
+                spherical_rectangle_point(&r, u, v, &x, &y);
                 assert_memory_equal(&rows.solid_angle[k], &r.solid_angle, sizeof r.solid_angle);
+                assert_memory_equal(&rows.density[k], &density, sizeof density);
                 if (r.solid_angle > 1e-7) {
                     assert_memory_equal(&rows.x[k], &x, sizeof x);
                     assert_memory_equal(&rows.y[k], &y, sizeof y);
