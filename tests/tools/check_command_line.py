@@ -60,11 +60,11 @@ def check_lists():
 
 
 def check_interrupt(folder):
-    picture = pathlib.Path(folder) / "out.exr"
+    picture, part, checkpoint = (pathlib.Path(folder) / name for name in ("out.exr", "part", "checkpoint"))
     subprocess.run([sys.executable, "-B", str(ROOT / "scenes" / "gallery" / "make.py"), folder, "cornell"], check=True,
                    stdout=subprocess.DEVNULL)
     render = subprocess.Popen([PROGRAM, f"{folder}/cornell", "-o", str(picture), "--cache", f"{folder}/cache",
-                               "--spp", "65536", "--size", "64x64", "--threads", "1", "--progress", "json", "--unwatched"],
+                               "--partial", str(part), "--checkpoint", str(checkpoint), "--spp", "65536", "--size", "64x64", "--threads", "1", "--progress", "json", "--unwatched"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in render.stdout:
         if '"event": "progress"' in line or '"event":"progress"' in line:
@@ -74,6 +74,7 @@ def check_interrupt(folder):
     _, errors = render.communicate(timeout=120)
     expect(render.returncode == 4, f"interrupted: exit code {render.returncode}: {errors}")
     expect(picture.exists() and "interrupted" in errors, "interrupted: no picture, or no word about it")
+    expect(checkpoint.exists() and not part.exists(), "interrupted: the sums are not in the checkpoint alone")
 
 
 check_exit_codes()

@@ -173,6 +173,15 @@ static Status follow(const RenderCommand *c, Render *render, Error *err)
     return status;
 }
 
+/* An interrupted render's checkpoint holds the sums that --partial would. */
+static Status write_output(const RenderCommand *c, Render *render, bool is_interrupted, Error *err)
+{
+    OutputCommand output = c->output;
+    if (is_interrupted && c->checkpoint && !file_is_special(c->checkpoint))
+        output.partial = NULL;
+    return output_command_write(&output, render_film(render), err);
+}
+
 /* The checkpoint of a render that has ended: of use when it was interrupted, or shall have more samples later. */
 static Status settle_checkpoint(const RenderCommand *c, Render *render, bool is_interrupted,
                                 Error *err)
@@ -232,14 +241,15 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     bool is_interrupted = status == STATUS_CANCELLED;
     if (is_interrupted && render_is_torn(render))
         return tell_early_interruption();
-    Status written = output_command_write(&c->output, render_film(render), &err);
+    Status written = write_output(c, render, is_interrupted, &err);
     if (written !=
         STATUS_OK) { /* the samples are not lost: --resume, or merge, writes them elsewhere */
         (void)tool_fail(&err, EXIT_FAILED);
         is_interrupted = true;
     }
     Status settled = settle_checkpoint(c, render, is_interrupted, &err);
-    if (written != STATUS_OK && (!c->checkpoint || settled != STATUS_OK))
+    bool is_kept = c->checkpoint ? settled == STATUS_OK : written == STATUS_OK;
+    if (!is_kept && (written != STATUS_OK || (is_interrupted && c->output.partial)))
         output_command_rescue(&c->output, render_film(render));
     if (settled != STATUS_OK || write_stats(c, render, &timeline, &err) != STATUS_OK ||
         render_end_trace(render, &err) != STATUS_OK)
