@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 
-from farm_kit import (FARM, RENDER, change_manifest, check_samples, children_of, damage, environment, manifest, picture, plan, records, run, run_checks,
+from farm_kit import (FARM, PATIENCE_S, RENDER, change_manifest, check_samples, children_of, damage, environment, manifest, picture, plan, records, run, run_checks,
                       sequence, single, wait)
 
 
@@ -89,11 +89,11 @@ def interrupted_and_killed(folder):
     farm = plan(folder, 2500, "--parts", 1, "--checkpoint-interval", 0.1, frames="1")
     process = start_part(farm)
     process.terminate()
-    assert process.wait(20) == 4 and list(farm.glob("checkpoints/0001/*")), process.stderr.read()
+    assert process.wait(PATIENCE_S) == 4 and list(farm.glob("checkpoints/0001/*")), process.stderr.read()
     assert records(farm)[-1]["outcome"] == "go_on"
     process = start_part(farm)
     os.kill(children_of(process.pid)[-1], signal.SIGKILL)  # as the kernel does that is out of memory
-    assert process.wait(20) == 1
+    assert process.wait(PATIENCE_S) == 1
     assert "sort-render was killed by signal 9 (out of memory?); its checkpoint stays" in process.stderr.read()
     process = start_part(farm)
     renderer = children_of(process.pid)[-1]
@@ -132,7 +132,7 @@ def killed_before_the_name(folder):
     # Whoever comes second, at any moment, finds the part that is there.
     (parts / "000002.part").unlink(missing_ok=True)
     rivals = [subprocess.Popen([FARM, "run", str(farm), "0001/part/2"], stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [rival.wait(60) for rival in rivals] == [0, 0, 0], [rival.stderr.read() for rival in rivals]
+    assert [rival.wait(PATIENCE_S) for rival in rivals] == [0, 0, 0], [rival.stderr.read() for rival in rivals]
     run(FARM, "submit", farm, "--local")
     compare(folder, farm, 16)
     run(FARM, "collect", farm)
@@ -146,7 +146,7 @@ def bad_checkpoints(folder):
     for task in ("0001/part/0", "0002/part/0"):
         process = start_part(farm, task=task)
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE_S)
     first, second = (farm / f"checkpoints/000{frame}/part-0.checkpoint" for frame in (1, 2))
     shutil.copy(second, first)
     damage(second)
@@ -274,7 +274,7 @@ def hung_renderer(folder):
     fake = folder / "renderer"
     fake.write_text(f'#!/bin/sh\ncase "$1" in verify|merge|--list|--version) exec "{RENDER}" "$@";; esac\nexec sleep 1000\n')
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-    said = run(FARM, "submit", farm, "--local", code=1, env=environment(SORT_RENDER=str(fake)), timeout=30).stderr
+    said = run(FARM, "submit", farm, "--local", code=1, env=environment(SORT_RENDER=str(fake))).stderr
     assert "0001/part/0: sort-render traced no ray for 1 s and was stopped" in said, said
     run(FARM, "resume", farm, "--local")
     assert picture(folder, 1) == single(folder, 1, 8)
@@ -289,7 +289,7 @@ def failures_without_records(folder):
     fake.write_text(f'#!/bin/sh\ncase "$1" in verify|merge|--list|--version) exec "{RENDER}" "$@";; esac\n'
                     f'cd "{farm}/records/0001" 2>/dev/null && ls | tail -n +2 | xargs rm -f\nexit 1\n')
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-    run(FARM, "submit", farm, "--local", code=1, env=environment(SORT_RENDER=str(fake)), timeout=60)
+    run(FARM, "submit", farm, "--local", code=1, env=environment(SORT_RENDER=str(fake)))
     assert len(records(farm)) < 3
 
 

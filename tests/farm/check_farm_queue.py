@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-from farm_kit import BIN, FARM, ROOT, manifest, picture, plan, run, run_checks, sequence, single
+from farm_kit import BIN, FARM, PATIENCE_S, ROOT, manifest, picture, plan, run, run_checks, sequence, single
 
 TEMPLATES = ROOT / "docs/examples/farm"
 ENGINE = r'''#!%s
@@ -141,7 +141,7 @@ def desktops_template(folder):
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "JOBS": "1"}
     desktops = [subprocess.Popen([TEMPLATES / "desktops.sh", farm, str(number), "2"], env=environment, stderr=subprocess.PIPE, text=True)
                 for number in (1, 2)]
-    ends = [(desktop.communicate(timeout=120)[1], desktop.returncode) for desktop in desktops]
+    ends = [(desktop.communicate(timeout=PATIENCE_S)[1], desktop.returncode) for desktop in desktops]
     assert [code for _, code in ends] == [0, 0], ends
     for frame in (1, 2):
         assert picture(folder, frame) == single(folder, frame, 16)

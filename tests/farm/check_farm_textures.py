@@ -15,7 +15,7 @@ import sys
 import time
 import zlib
 
-from farm_kit import FARM, RENDER, children_of, environment, picture, plan, run, run_checks, sequence, single, wait
+from farm_kit import FARM, PATIENCE_S, RENDER, children_of, environment, picture, plan, run, run_checks, sequence, single, wait
 
 COUNT, SIDE = 5, 1400
 NODES = ("a", "b", "c")
@@ -105,7 +105,7 @@ def once(folder):
 
     tasks = [start(node, f"0002/part/{i}") for i, node in enumerate([*NODES, *NODES])]
     for task in tasks:
-        said = task.communicate(timeout=120)[1]
+        said = task.communicate(timeout=PATIENCE_S)[1]
         assert task.returncode == 0, said
     again = conversions(folder)
     assert len(again) == len(set(again)) == COUNT - there, (there, again)
@@ -124,7 +124,7 @@ def once(folder):
     (farm / "parts/0002/000001.part").unlink()
     (farm / "parts/0002/000000.part").unlink()
     for node, task in (("a", "0002/part/0"), ("b", "0002/part/1")):
-        assert start(node, task).wait(60) == 0
+        assert start(node, task).wait(PATIENCE_S) == 0
     assert not conversions(folder) and lost.stat().st_size and not list(lost.parent.glob(".*"))
     assert all((folder / "node b/textures" / name).stat().st_ino == info.st_ino for name, info in copies["b"].items())
 
@@ -149,7 +149,7 @@ def a_wait_is_interrupted(folder):
         wait(lambda: list(farm.glob("cache/.ready-*")), "the farm's folder is not filled")
         time.sleep(0.5)
         process.terminate()
-        assert process.wait(20) == 4, process.stderr.read()
+        assert process.wait(PATIENCE_S) == 4, process.stderr.read()
     run(FARM, "submit", farm, "--local")
     assert picture(folder, 1) == single(folder, 1, 8)
 

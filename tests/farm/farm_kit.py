@@ -4,6 +4,7 @@ first argument of a check is the folder of the programs."""
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -13,11 +14,13 @@ import traceback
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+os.environ["PATH"] = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # the same Python runs sort-farm, without what may stand before it
 RENDER, FARM = str(BIN / "sort-render"), str(BIN / "sort-farm")
+PATIENCE_S = 300  # before something is said to hang, on a machine that does ten other things too
 SIZE = ["--size", "48x48", "--metadata", "picture", "--exr-type", "float"]
 
 
-def run(*command, code=0, env=None, timeout=120, **options):
+def run(*command, code=0, env=None, timeout=PATIENCE_S, **options):
     """Runs a command that must end with `code`."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=env, timeout=timeout, **options)
     assert done.returncode == code, f"{command[:4]}: exit code {done.returncode} instead of {code}\n{done.stdout}{done.stderr}"
@@ -83,7 +86,7 @@ def damage(path, at=-100):
     path.write_bytes(data)
 
 
-def wait(is_so, what, seconds=60):
+def wait(is_so, what, seconds=PATIENCE_S):
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, f"waited {seconds} s: {what}"
@@ -102,6 +105,12 @@ def children_of(pid):
     return found
 
 
+def cpu_s():
+    """CPU time of this process and of all that it has waited for."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
 def environment(**more):
     return {**os.environ, **more}
 
@@ -111,10 +120,10 @@ def run_checks(*checks):
     failed = 0
     for check in checks:
         with tempfile.TemporaryDirectory(prefix="sort farm ") as name:
-            begun = time.monotonic()
+            begun, cpu = time.monotonic(), cpu_s()
             try:
                 check(pathlib.Path(name))
-                print(f"{check.__name__}: passed in {time.monotonic() - begun:.1f} s", flush=True)
+                print(f"{check.__name__}: passed in {time.monotonic() - begun:.1f} s, {cpu_s() - cpu:.1f} s of CPU time", flush=True)
             except (AssertionError, OSError, subprocess.TimeoutExpired, KeyError, ValueError):
                 failed += 1
                 print(f"{check.__name__}: FAILED\n{traceback.format_exc()}", flush=True)

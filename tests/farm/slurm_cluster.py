@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from farm_kit import PATIENCE_S
+
 SBIN = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 
 
@@ -70,10 +72,11 @@ class Cluster:
             "AccountingStorageType=accounting_storage/none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU",
             "SchedulerType=sched/backfill", "SchedulerParameters=bf_interval=1,batch_sched_delay=0,sched_interval=1,sched_min_interval=0",
             "ReturnToService=2", "SlurmdTimeout=8", "SlurmctldTimeout=5", "InactiveLimit=0", "KillWait=5", "MinJobAge=30",
-            "MessageTimeout=10", "SlurmdParameters=config_overrides", "JobRequeue=1"]
+            "MessageTimeout=10", "SlurmdParameters=config_overrides", "JobRequeue=1", "PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE"]
         for (name, feature), port in zip(self.nodes.items(), ports):
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100 Features={feature}")
         lines.append(f"PartitionName=all Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP")
+        lines.append(f"PartitionName=urgent Nodes={','.join(self.nodes)} PriorityTier=9 MaxTime=INFINITE State=UP")  # it preempts the other
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
 
     # --- daemons ------------------------------------------------------------------------------------------
@@ -108,7 +111,7 @@ class Cluster:
             self.start_controller()
             for name in self.nodes:
                 self.start_node(name)
-            self.wait(lambda: self.run("sinfo", "-h", "-N", "-o", "%t").split().count("idle") == len(self.nodes),
+            self.wait(lambda: self.run("sinfo", "-h", "-N", "-p", "all", "-o", "%t").split().count("idle") == len(self.nodes),
                       "the nodes do not come up")
         except BaseException:
             self.__exit__()
@@ -137,7 +140,7 @@ class Cluster:
         """Standard output; "" when the controller is away."""
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60).stdout
 
-    def wait(self, is_so, otherwise, seconds=60):
+    def wait(self, is_so, otherwise, seconds=PATIENCE_S):
         end = time.monotonic() + seconds
         while not is_so():
             dead = [name for name, process in self.processes.items() if process.poll() is not None]
