@@ -10,17 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from . import cost, errors, files, manifest, plan, records
-from .errors import FAILED, GO_ON, USAGE, FarmError
+from .errors import FAILED, GO_ON, USAGE, FarmError, tell
 from .interruption import Interruption, raise_when_asked
 from .tasks import find, graph_of
 from .work import GoOn, Worker
 
 PART_SECONDS = 600.0  # of each thread
 EPILOG = "Exit codes: " + "; ".join(f"{code}: {text}" for code, text in errors.MEANING.items()) + "."
-
-
-def tell(text: str) -> None:
-    print(f"sort-farm: {text}", file=sys.stderr, flush=True)
 
 
 def _interruption() -> Interruption:
@@ -160,9 +156,7 @@ def _run_local(args, farm) -> int:
 def run_tasks(args, rest) -> int:
     farm = manifest.load(args.farm)
     for shot in farm.shots:
-        for stage in graph_of(farm, shot.name).stages:
-            for task in stage.tasks:
-                print(task.id)
+        print("\n".join(task.id for stage in graph_of(farm, shot.name).stages for task in stage.tasks))
     return 0
 
 
@@ -345,26 +339,33 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _open_streams() -> None:
+    """Lines are written when they are printed, so that a disk that is full is told. Names of files need not fit the terminal, and
+    streams that were closed before are empty ones."""
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace", line_buffering=True)
+
+
 def main(argv: list[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     rest: list[str] = []
     if words[:1] == ["plan"] and "--" in words:
         at = words.index("--")
         words, rest = words[:at], words[at + 1:]
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # names of files need not fit the terminal
+    _open_streams()
     try:
         raise_when_asked()
         args = parser().parse_args(words)
         return args.run(args, rest)
+    except SystemExit as why:  # of argparse, which has said all
+        return why.code
     except FarmError as why:
         tell(str(why))
         return why.code
     except OSError as why:
-        if isinstance(why, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        else:
-            tell(f"{why.filename or words[0]}: {files.reason(why)}")
+        if not isinstance(why, BrokenPipeError):
+            tell(f"{why.filename or 'standard output'}: {files.reason(why)}")
         return FAILED
     except KeyboardInterrupt:
         tell("interrupted")

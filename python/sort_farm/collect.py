@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Callable
 
 from . import files, renderer
@@ -32,9 +31,12 @@ def _remove_leftovers(manifest: Manifest, shot: str) -> None:
     """Files of tasks that were killed, once nobody can be writing them any more."""
     for kind in ("parts", "sums", "checkpoints"):
         folder = manifest.path(kind, shot)
-        for path in folder.iterdir() if folder.exists() else ():
+        if not folder.exists():
+            continue
+        now = files.now_there(folder)
+        for path in folder.iterdir():
             is_unread = path.name.startswith(".") or (kind == "checkpoints" and path.suffix == ".part")
-            if path.suffix == ".checkpoint" or (is_unread and time.time() - path.lstat().st_mtime > LEFTOVER_S):
+            if path.suffix == ".checkpoint" or (is_unread and now - path.lstat().st_mtime > LEFTOVER_S):
                 files.remove(path)
     for path in (manifest.path("running", shot).iterdir() if manifest.path("running", shot).exists() else ()):
         files.remove(path)

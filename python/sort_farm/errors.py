@@ -1,4 +1,6 @@
-"""What can end a command, and the exit codes, which are those of sort-render and two more."""
+"""What can end a command, what it says then, and the exit codes, which are those of sort-render and two more."""
+
+import sys
 
 DONE = 0
 FAILED = 1
@@ -23,3 +25,11 @@ class FarmError(Exception):
     def __init__(self, text: str, code: int = FAILED) -> None:
         super().__init__(text)
         self.code = code
+
+
+def tell(text: str) -> None:
+    """Says it to whoever listens: a terminal that was closed is no reason to stop."""
+    try:
+        print(f"sort-farm: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        pass

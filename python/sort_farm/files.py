@@ -11,6 +11,7 @@ from pathlib import Path
 from .errors import FarmError
 
 
+THREADS = 16  # that wait for a shared disk
 _OWN_NAME = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
@@ -30,8 +31,21 @@ def make_folder(path: Path) -> None:
         raise FarmError(f"{path}: the folder cannot be made: {reason(why)}") from None
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Replaces the file, which survives a loss of power as the old one or as the new one."""
+def _give_name(temporary: Path, path: Path, is_new: bool) -> None:
+    if is_new:
+        try:
+            os.link(temporary, path)
+            remove(temporary)
+            return
+        except FileExistsError:
+            raise
+        except OSError:
+            pass  # a disk without links, where only who comes first at the same moment is not told
+    os.replace(temporary, path)
+
+
+def write_whole(path: Path, data: bytes, is_new: bool = False) -> None:
+    """Replaces the file, which survives a loss of power as the old one or as the new one. is_new: fails if there is one."""
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{own_name()}")
     try:
@@ -39,14 +53,14 @@ def write_whole(path: Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        _give_name(temporary, path, is_new)
     except OSError as why:
         remove(temporary)
         raise FarmError(f"{path}: cannot be written: {reason(why)}; what was there is unchanged") from None
 
 
-def write_json(path: Path, value) -> None:
-    write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+def write_json(path: Path, value, is_new: bool = False) -> None:
+    write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode(), is_new)
 
 
 def read_json(path: Path):
@@ -56,6 +70,15 @@ def read_json(path: Path):
         raise FarmError(f"{path}: cannot be read: {reason(why)}") from None
     except ValueError as why:
         raise FarmError(f"{path}: not JSON: {why}") from None
+
+
+def at_once(work, items: list) -> list:
+    """The results of work(item), in order, of some threads: a shared disk answers each request after a while, and many at once."""
+    if len(items) < 2:
+        return [work(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(work, items))
 
 
 def now_there(folder: Path) -> float:
@@ -68,6 +91,14 @@ def now_there(folder: Path) -> float:
         return time.time()
     finally:
         remove(probe)
+
+
+def look_again(folder: Path) -> None:
+    """Has clients of NFS ask the server for the folder's names: they remember for a minute which were not there."""
+    try:
+        os.listdir(folder)
+    except OSError:
+        pass
 
 
 def remove(path: Path) -> None:

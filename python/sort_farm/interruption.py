@@ -3,8 +3,12 @@ checkpoint."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import sys
+
+from .errors import GO_ON, tell
 
 _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -15,12 +19,26 @@ def _install(handler) -> None:
             signal.signal(number, handler)
 
 
+def _nothing(number, frame) -> None:
+    """A second request does not disturb whoever tidies up after the first."""
+
+
 def _raise(number, frame) -> None:
+    _install(_nothing)
     raise KeyboardInterrupt
 
 
+def _not_raised(lost) -> None:
+    """Python drops what is raised while it calls a finalizer. A request is not dropped: it ends the program without tidying up."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        tell("interrupted")
+        os._exit(GO_ON)
+    sys.__unraisablehook__(lost)
+
+
 def raise_when_asked() -> None:
-    """From now on a request raises KeyboardInterrupt, so that what was begun is tidied up."""
+    """From now on the first request raises KeyboardInterrupt, so that what was begun is tidied up."""
+    sys.unraisablehook = _not_raised
     _install(_raise)
 
 

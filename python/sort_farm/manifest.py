@@ -86,7 +86,7 @@ def sealed(body: dict) -> dict:
 
 def save(manifest: Manifest) -> None:
     body = {name: value for name, value in asdict(manifest).items() if name not in _NOT_STORED}
-    files.write_json(manifest.path(NAME), sealed({"sort_farm": VERSION, **body}))
+    files.write_json(manifest.path(NAME), sealed({"sort_farm": VERSION, **body}), is_new=True)
 
 
 def load(folder: Path) -> Manifest:

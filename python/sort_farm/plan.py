@@ -60,9 +60,14 @@ def with_frame(text: str, frame: int) -> str:
     return re.sub("#+", lambda run: f"{frame:0{len(run[0])}}", text)
 
 
+def _word(camera: str) -> str:
+    """A part of names of files and tasks: of folders it is neither . nor .., and of arguments no option."""
+    return re.sub(r"[^\w.-]|^[.-]", "_", camera)
+
+
 def _with_camera(path: str, camera: str) -> str:
     """name.exr becomes name.CAMERA.exr unless it says {camera}."""
-    word = re.sub(r"[^\w.-]", "_", camera)
+    word = _word(camera)
     if "{camera}" in path:
         return path.replace("{camera}", word)
     stem, dot, suffix = path.rpartition(".")
@@ -79,7 +84,7 @@ def _shots(wish: Wish) -> list[manifest.Shot]:
                 return str(Path(text).absolute())
 
             words = [f"{frame:04}"] if frame is not None else []
-            words += [re.sub(r"[^\w.-]", "_", camera)] if camera else []
+            words += [_word(camera)] if camera else []
             arguments = ["--camera", camera] if camera else []
             made.append(manifest.Shot(
                 name="-".join(words) or "shot", scene=name_of(wish.scene, False), output=name_of(wish.output, True),

@@ -6,15 +6,15 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
 import time
 from pathlib import Path
 
 from . import files
-from .errors import FarmError
+from .errors import FarmError, tell
 from .manifest import Manifest
 from .tasks import Task
 
+BLOCK = 250  # records that a thread reads
 BEAT_S = 10.0  # between two signs of life
 LOST_S = 90.0  # without one, a task is taken for dead
 _COUNTED = ("failed",)
@@ -31,7 +31,7 @@ def _try_write(path: Path, value) -> None:
     try:
         files.write_json(path, value)
     except FarmError as why:
-        print(f"sort-farm: {why} (a record; the work goes on)", file=sys.stderr)
+        tell(f"{why} (a record; the work goes on)")
 
 
 class Attempt:
@@ -42,14 +42,14 @@ class Attempt:
 
     def __init__(self, manifest: Manifest, task: Task) -> None:
         self._folder = manifest.path("records", task.shot)
-        self._task, self._begun, self._beaten = task, time.time(), 0.0
+        self._task, self._begun, self._beaten = task, time.time(), -BEAT_S
         self._running = manifest.path("running", task.shot, f"{task.name}.{files.own_name()}.json")
         self.beat(0.0)
 
     def beat(self, fraction: float) -> None:
-        if time.time() - self._beaten < BEAT_S:
+        if time.monotonic() - self._beaten < BEAT_S:
             return
-        self._beaten = time.time()
+        self._beaten = time.monotonic()
         _try_write(self._running, {"task": self._task.id, "host": host_name(), "pid": os.getpid(),
                                    "begun": self._begun, "fraction": fraction})
 
@@ -79,6 +79,15 @@ def _read(path: Path, needed: tuple[str, ...]) -> dict | None:
     return record if isinstance(record, dict) and all(name in record for name in needed) else None
 
 
+def _read_all(folder: Path, names: list[str], needed: tuple[str, ...]) -> list[dict]:
+    """Those that can be read, in any order."""
+    def read(part: list[str]) -> list[dict]:
+        return [record for record in (_read(folder / name, needed) for name in part) if record]
+
+    blocks = [names[i:i + BLOCK] for i in range(0, len(names), BLOCK)]
+    return [record for found in files.at_once(read, blocks) for record in found]
+
+
 def _date(path: Path) -> float | None:
     try:
         return path.stat().st_mtime
@@ -89,23 +98,26 @@ def _date(path: Path) -> float | None:
 def attempts(manifest: Manifest, shot: str) -> list[dict]:
     """All ended attempts at tasks of a shot, the oldest first."""
     folder = manifest.path("records", shot)
-    found = (_read(folder / name, _OF_ATTEMPTS) for name in _names(folder))
-    return sorted((record for record in found if record), key=lambda record: record["begun"])
+    return sorted(_read_all(folder, _names(folder), _OF_ATTEMPTS), key=lambda record: record["begun"])
+
+
+def _attempts_at(manifest: Manifest, task: Task) -> list[dict]:
+    """Those at one task, the oldest first."""
+    folder = manifest.path("records", task.shot)
+    names = [name for name in _names(folder) if name.startswith(task.name + ".")]
+    return sorted(_read_all(folder, names, _OF_ATTEMPTS), key=lambda record: record["begun"])
 
 
 def failures(manifest: Manifest, task: Task) -> int:
     """How many attempts at the task have failed since it was last submitted anew (forgive)."""
-    folder = manifest.path("records", task.shot)
-    found = (_read(folder / name, _OF_ATTEMPTS) for name in _names(folder) if name.startswith(task.name + "."))
-    return sum(1 for record in found if record and record["outcome"] in _COUNTED and not record.get("forgiven"))
+    return sum(1 for record in _attempts_at(manifest, task) if record["outcome"] in _COUNTED and not record.get("forgiven"))
 
 
 def idle_attempts(manifest: Manifest, task: Task) -> int:
     """How often in a row, until now, the task was interrupted before its renderer took a sample."""
     count = 0
-    for record in attempts(manifest, task.shot):
-        if record["task"] == task.id:
-            count = count + 1 if record["outcome"] == "go_on" and record.get("is_idle") and not record.get("forgiven") else 0
+    for record in _attempts_at(manifest, task):
+        count = count + 1 if record["outcome"] == "go_on" and record.get("is_idle") and not record.get("forgiven") else 0
     return count
 
 

@@ -10,7 +10,7 @@ from . import files, records
 from .errors import DONE, FAILED, UNFINISHED, FarmError
 from .manifest import Manifest, Shot
 from .tasks import Graph, graph_of
-from .work import Worker
+from .work import Worker, open_pixels
 
 
 @dataclass
@@ -48,10 +48,11 @@ def missing_parts(graph: Graph, worker: Worker | None) -> list:
     parts, sums = _there(m.path("parts", shot)), _there(m.path("sums", shot))
     needless: set[str] = set()  # parts and sums that a sum which is there already holds
     missing = []
+    last_round = _last_round(graph)
     for stage in reversed(graph.stages[:-1]):
         for task in reversed(stage.tasks):
             path = graph.result(task)
-            if task.id in needless or (graph.shot.rounds and _is_closed(graph, task)):
+            if task.id in needless or task.round > last_round:
                 needless.update(task.inputs)
             elif path.name in (parts if task.kind == "part" else sums) and not (worker and not worker.is_there(graph, task)):
                 needless.update(task.inputs)
@@ -61,10 +62,9 @@ def missing_parts(graph: Graph, worker: Worker | None) -> list:
     return missing
 
 
-def _is_closed(graph: Graph, task) -> bool:
-    """Whether adaptive sampling has ended before the task's round."""
-    from .work import _open_pixels
-    return any(_open_pixels(graph, number) == 0 for number in range(task.round))
+def _last_round(graph: Graph) -> int:
+    """The round that adaptive sampling has ended with, or the last one."""
+    return next((number for number in range(len(graph.shot.rounds)) if open_pixels(graph, number) == 0), len(graph.shot.rounds))
 
 
 def _picture(graph: Graph) -> dict | None:
@@ -103,7 +103,9 @@ def of_shot(manifest: Manifest, shot: Shot, worker: Worker | None = None) -> Sho
 
 
 def of_farm(manifest: Manifest, worker: Worker | None = None) -> list[ShotStatus]:
-    return [of_shot(manifest, shot, worker) for shot in manifest.shots]
+    if worker:  # which reads all results, one after another
+        return [of_shot(manifest, shot, worker) for shot in manifest.shots]
+    return files.at_once(lambda shot: of_shot(manifest, shot), manifest.shots)
 
 
 def exit_code(shots: list[ShotStatus]) -> int:

@@ -6,6 +6,7 @@ import html
 import os
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from . import files, renderer
 from .errors import FarmError
@@ -43,7 +44,7 @@ def _thumbnail(manifest: Manifest, shot: ShotStatus, page: Path) -> str:
     planned = manifest.shot_of[shot.name].png
     for path in (own, Path(planned) if planned else None, manifest.path("pictures", f"{shot.name}.preview.png")):
         if path and path.exists():
-            return f'<img src="{html.escape(os.path.relpath(path, page.parent))}" alt="{html.escape(shot.name)}">'
+            return f'<img src="{quote(os.path.relpath(path, page.parent))}" alt="{html.escape(shot.name)}">'
     return ""
 
 

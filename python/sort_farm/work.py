@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import files, renderer, staging
-from .errors import DAMAGED, DONE, GO_ON, FarmError
+from .errors import DAMAGED, DONE, GO_ON, FarmError, tell
 from .interruption import Interruption
 from .manifest import Manifest
 from .records import Attempt
@@ -56,7 +55,6 @@ class Worker:
 
     manifest: Manifest
     interruption: Interruption
-    says: object = sys.stderr
     may_render: bool = True  # else a missing part is an error
     healed: list[str] = field(default_factory=list)  # results that were damaged and were made again
     _stamps: dict[str, str] = field(default_factory=dict)
@@ -66,9 +64,6 @@ class Worker:
     @property
     def program(self) -> str:
         return renderer.find(self.manifest.program)
-
-    def tell(self, text: str) -> None:
-        print(f"sort-farm: {text}", file=self.says, flush=True)
 
     # --- what is there ------------------------------------------------------------------------------------
 
@@ -81,7 +76,7 @@ class Worker:
 
     def is_closed(self, graph: Graph, number: int) -> bool:
         """Whether a round before this one left no pixel open, so that this one has nothing to do."""
-        return any(_open_pixels(graph, i) == 0 for i in range(number))
+        return any(open_pixels(graph, i) == 0 for i in range(number))
 
     def is_there(self, graph: Graph, task: Task) -> bool:
         """Whether the result is there and whole; a damaged one is set aside, and told."""
@@ -92,13 +87,13 @@ class Worker:
         if not wrong:
             self._judge_again(graph, task)
             return True
-        self.tell(f"{wrong}; it is set aside as {files.set_aside(path).name} and made again")
+        tell(f"{wrong}; it is set aside as {files.set_aside(path).name} and made again")
         self.healed.append(task.id)
         return False
 
     def _judge_again(self, graph: Graph, task: Task) -> None:
         """Of a round's sum whose record of open pixels is gone or damaged."""
-        if task.kind == "sum" and graph.shot.rounds and _open_pixels(graph, task.round) is None:
+        if task.kind == "sum" and graph.shot.rounds and open_pixels(graph, task.round) is None:
             found = renderer.verify(self.program, [graph.result(task)], self.manifest.adaptive)[0]
             files.write_json(graph.judgement(task.round), {"open_pixels": found["open_pixels"]})
 
@@ -131,6 +126,7 @@ class Worker:
         return task.kind != "picture" and self.is_closed(graph, task.round)
 
     def _need(self, graph: Graph, task: Task) -> None:
+        files.look_again(graph.result(task).parent)
         code = self.make(graph, task)
         if code not in (DONE, DAMAGED):
             raise FarmError(f"{task.id}: needed, and could not be made", code)
@@ -140,9 +136,9 @@ class Worker:
         if task.kind == "picture" and graph.shot.rounds:
             sums = [t for stage in graph.stages for t in stage.tasks if t.kind == "sum"]
             for number, total in enumerate(sums):
-                if not graph.result(total).exists() or _open_pixels(graph, number) is None:
+                if not graph.result(total).exists() or open_pixels(graph, number) is None:
                     self._need(graph, total)
-                if _open_pixels(graph, number) == 0:
+                if open_pixels(graph, number) == 0:
                     return [total]
             return sums[-1:]
         return graph.inputs(task)
@@ -195,7 +191,7 @@ class Worker:
         other = next((name for name in SAME if name in expected and found.get(name) != expected[name]), None)
         if "error" in found or other or (found["is_damaged"] and not self.manifest.may_be_damaged):
             wrong = found.get("error") or f"{path}: {other or 'is_damaged'} is {found.get(other or 'is_damaged')}"
-            self.tell(f"{wrong}; the checkpoint is set aside, and the part begins anew")
+            tell(f"{wrong}; the checkpoint is set aside, and the part begins anew")
             files.set_aside(path)
         return path
 
@@ -211,7 +207,7 @@ class Worker:
     def _cache(self, graph: Graph) -> Path:
         try:
             return staging.cache_for(self.manifest, graph.shot.stamp, lambda cache: self._fill_cache(graph, cache), self.interruption,
-                                     self.tell)
+                                     tell)
         except staging.Interrupted:
             raise GoOn from None
 
@@ -393,7 +389,7 @@ def _common() -> str:
     return "x86-64-v3"
 
 
-def _open_pixels(graph: Graph, number: int) -> int | None:
+def open_pixels(graph: Graph, number: int) -> int | None:
     path = graph.judgement(number)
     if not path.exists() or not graph.result(graph.tasks[f"{graph.shot.name}/sum/{number + 1}.0"]).exists():
         return None

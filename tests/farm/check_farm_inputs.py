@@ -4,12 +4,14 @@ Odd names, places that went or moved, damaged manifests, folders that cannot be 
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from urllib.parse import unquote, urlsplit
 
-from farm_kit import FARM, environment, manifest, picture, plan, run, run_checks, sequence, single
+from farm_kit import FARM, PATIENCE_S, ROOT, SIZE, environment, manifest, picture, plan, run, run_checks, sequence, single
 
 
 def names_of_all_kinds(folder):
@@ -22,14 +24,71 @@ def names_of_all_kinds(folder):
     camera = scene["cameras"][0]["name"] = "Kamera größe/1"
     path.write_text(json.dumps(scene))
     odd = environment(LC_ALL="C", LANG="C", TZ="Asia/Kathmandu", PYTHONHOME="/nonexistent", PYTHONPATH="/nonexistent")
-    farm = plan(folder, 8, "--parts", 3, "--camera", camera, name="Färm 好", frames="1", env=odd)
+    farm = plan(folder, 8, "--parts", 3, "--camera", camera, name="Färm 好 #1%41?", frames="1", env=odd)
     run(FARM, "submit", farm, "--local", env=odd)
     assert picture(folder, 1) == single(folder, 1, 8, "--camera", camera)
     run(FARM, "status", farm, "--html", folder / "page.html", env=odd)
+    shown = re.findall('<img src="([^"]*)"', (folder / "page.html").read_text())
+    assert len(shown) == 1 and (folder / unquote(urlsplit(shown[0]).path)).is_file(), shown
     dry = run(FARM, "submit", plan(folder, 8, "--parts", 3, name="b", frames="1"), "--slurm", "--dry-run").stdout
     assert "100%% $HOME" in dry.split("--output=")[1].splitlines()[0], dry
     refused = subprocess.run([FARM, "plan", os.fsencode(folder / "c"), b"sc\xffne", "-o", "x.exr", "--spp", "1"], capture_output=True)
     assert refused.returncode == 2 and b"names in UTF-8" in refused.stderr, refused.stderr
+
+
+def cameras_called_like_files(folder):
+    """What a camera is called makes no folder, and no option, of its shot."""
+    sequence(folder, 1)
+    path = folder / "scene.0001/scene.json"
+    scene = json.loads(path.read_text())
+    names = ["..", "-h", "../../x", "{index}"]
+    scene["cameras"] = [{**scene["cameras"][0], "name": name} for name in names]
+    path.write_text(json.dumps(scene))
+    before = sorted(path.name for path in folder.iterdir())
+    farm = folder / "farm"
+    run(FARM, "plan", farm, folder / "scene.0001", "-o", folder / "out.exr", "--spp", 4, "--parts", 2, *[f"--camera={name}" for name in names],
+        "--", *SIZE)
+    for task in run(FARM, "tasks", farm).stdout.split():
+        run(FARM, "run", farm, task)
+    run(FARM, "status", farm)
+    made = [path.name for path in folder.glob("*.exr")]
+    assert len(made) == len(names) and sorted(path.name for path in folder.iterdir()) == sorted([*before, "farm", *made]), made
+    assert sorted(path.name for path in farm.iterdir()) == ["cache", "checkpoints", "manifest.json", "parts", "pictures", "records", "running"]
+
+
+def two_plans_at_once(folder):
+    """In one folder: one of them has it, and the others are told."""
+    sequence(folder, 1)
+    plans = [subprocess.Popen([FARM, "plan", folder / "farm", folder / "scene.0001", "-o", folder / f"{i}.exr", "--spp", "4", "--parts", str(i), "--", *SIZE],
+                              stderr=subprocess.PIPE, text=True) for i in (1, 2, 3)]
+    said = [one.communicate(timeout=PATIENCE_S)[1] for one in plans]
+    codes = [one.returncode for one in plans]
+    assert codes.count(0) == 1 and set(codes) <= {0, 1, 2}, (codes, said)
+    assert all("File exists" in text or "there is a farm already" in text for code, text in zip(codes, said) if code), said
+    assert len(manifest(folder / "farm")["shots"][0]["ranges"]) == 1 + codes.index(0)
+
+
+# sort-farm on a client of NFS: names that were not there when it looked first stay away until their folder is listed.
+STALE = """
+import os, pathlib, sys
+exists, listdir, fresh = pathlib.Path.exists, os.listdir, set()
+pathlib.Path.exists = lambda path: exists(path) and (path.suffix != ".part" or str(path.parent) in fresh)
+os.listdir = lambda folder: (fresh.add(str(folder)), listdir(folder))[1]
+sys.argv = sys.argv[1:]
+from sort_farm.cli import main
+sys.exit(main())
+"""
+
+
+def names_that_are_seen_late(folder):
+    """A merge that begins on another machine at once renders nothing again."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 2, frames="1")
+    run(FARM, "run", farm, "0001/part/0", "0001/part/1")
+    stamps = [path.stat().st_mtime_ns for path in sorted(farm.glob("parts/0001/*"))]
+    run(sys.executable, "-B", "-c", STALE, FARM, "run", farm, "0001/picture", env=environment(PYTHONPATH=str(ROOT / "python")))
+    assert stamps == [path.stat().st_mtime_ns for path in sorted(farm.glob("parts/0001/*"))]
+    assert picture(folder, 1) == single(folder, 1, 8)
 
 
 def places_that_change(folder):
@@ -150,5 +209,5 @@ def clocks_that_differ(folder):
     assert "no sign of life from silent since 10 min" in run(FARM, "status", farm, code=5).stdout
 
 
-run_checks(*(check for check in (names_of_all_kinds, places_that_change, damaged_manifests, damaged_records, damaged_judgements, may_not_be_written, clocks_that_differ)
+run_checks(*(check for check in (names_of_all_kinds, cameras_called_like_files, two_plans_at_once, names_that_are_seen_late, places_that_change, damaged_manifests, damaged_records, damaged_judgements, may_not_be_written, clocks_that_differ)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))

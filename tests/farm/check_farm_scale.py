@@ -5,10 +5,11 @@ One part is rendered. The others are its sums under other numbers of samples, so
 
 import json
 import resource
+import shutil
 import struct
 import sys
 
-from farm_kit import FARM, RENDER, damage, run, run_checks, sequence
+from farm_kit import FARM, RENDER, cpu_s, damage, run, run_checks, sequence
 
 PARTS, SECONDS, MEMORY_KIB = 10000, 60, 500 << 10
 
@@ -37,11 +38,6 @@ def parts_like(part):
         yield part[:header] + value.to_bytes(8, "little") + body[8:] + struct.pack("<I", sum_of_bits)
 
 
-def cpu_s():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def ten_thousand_parts(folder):
     sequence(folder, 1)
     begun = cpu_s()
@@ -63,6 +59,13 @@ def ten_thousand_parts(folder):
     assert record["ranges"] == [[0, PARTS]] and record["samples"] + record["dropped"] == 16 * PARTS, record
     assert one["samples"] == 16
     assert "10000/10000" in run(FARM, "status", farm).stdout
+    shutil.rmtree(farm / "records/shot")
+    (farm / "records/shot").mkdir()
+    for i in range(PARTS):  # an attempt at each part, in which part i took i seconds and each 1,000th failed
+        record = {"task": f"shot/part/{i}", "host": "a", "begun": i, "cpu_seconds": i, "outcome": "done" if i % 1000 else "failed", "message": str(i)}
+        (farm / f"records/shot/part-{i}.{i}.a.json").write_text(json.dumps(record))
+    shot = json.loads(run(FARM, "status", farm, "--json").stdout)["shots"][0]
+    assert shot["cpu_seconds"] == PARTS * (PARTS - 1) // 2 and [int(r["message"]) for r in shot["failures"]] == list(range(0, PARTS, 1000)), shot
     used, memory = cpu_s() - begun, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(f"{used:.1f} s of CPU time, {memory / 1024:.0f} MiB at most")
     assert used < SECONDS and memory < MEMORY_KIB, (used, memory)
