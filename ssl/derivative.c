@@ -282,6 +282,8 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
         return error_set(err, STATUS_INVALID, "%u directions; %s", directions,
                          how->is_backward ? "backward derivatives have none"
                                           : "1 to 4 are possible");
+    if (how->has_edges && !how->is_backward)
+        return error_set(err, STATUS_INVALID, "edges count in backward derivatives only");
     copy_interface(&d);
     TRY(find_inputs(&d));
     TRY(find_outputs(&d));
@@ -297,6 +299,7 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
     m->info.attributes = d.attributes.data;
     m->info.attribute_count = d.attributes.count;
     const IrKernelDerivative kernel = {.is_backward = how->is_backward,
+                                       .has_edges = how->has_edges,
                                        .direction_count = directions,
                                        .inputs = inputs,
                                        .input_count = how->input_count,

@@ -298,6 +298,10 @@ typedef struct SslDerivativeDesc {
     const char *const *outputs; /* backward: float and its vectors only */
     uint32_t input_count, output_count;
     uint32_t direction_count; /* forward: 1 to 4; 0 is 1 */
+    /* Backward: edges count. The gradient is that of the shader's mean over the pixels around the point, whose sizes are the
+     * derivatives of the globals and attributes by x and y: what a comparison or a rounding changes between neighbouring pixels
+     * has a derivative. Without derivatives of globals there are no edges. */
+    bool has_edges;
 } SslDerivativeDesc;
 
 /* Makes of a unit the unit that computes a derivative of it. It is used like any other; its interface is that of the unit

@@ -33,6 +33,7 @@ static SortSslStatus differentiate(const SortSslUnit *unit, const SortSslDerivat
     }
     const SslDerivativeDesc desc = {.size_bytes = sizeof desc,
                                     .is_backward = how->is_backward,
+                                    .has_edges = how->has_edges,
                                     .inputs = inputs,
                                     .outputs = how->outputs,
                                     .input_count = how->input_count,

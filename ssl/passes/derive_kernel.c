@@ -2,7 +2,7 @@
  * become parameters of that function, and its derivative is built like that of any other. The new entry reads what the
  * derivative takes, calls it, and gives what it gives. */
 #include "base/check.h"
-#include "ssl/passes/derive.h"
+#include "ssl/passes/edges.h"
 
 typedef ARRAY(IrValue) ValueList;
 typedef ARRAY(IrType) TypeList;
@@ -210,6 +210,17 @@ static IrDiffFacts *describe(Kernel *k, const IrFunc *shader)
     return facts;
 }
 
+/* Inputs that are read of the point differ at its neighbours. */
+static const IrFunc *add_edges(Kernel *k, const IrFunc *f, const uint8_t *active)
+{
+    uint8_t *varying = ARENA_ARRAY(k->derive->module->arena, uint8_t, k->number_count);
+    for (uint32_t i = 0; i < k->how->input_count; ++i)
+        for (uint32_t j = 0; j < k->how->inputs[i].number_count; ++j)
+            varying[k->first[i] + j] =
+                k->how->inputs[i].kind != IR_INPUT_PARAM && active[k->first[i] + j];
+    return edges_add(k->derive, f, active, varying);
+}
+
 /* Notes which inputs cannot change any output, as far as derivatives tell. */
 static void find_flat(Kernel *k, IrFuncId derivative)
 {
@@ -246,6 +257,10 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
     if (!f)
         return;
     f = take_inputs(&k, f);
+    if (how->has_edges)
+        f = add_edges(&k, f, d->facts->ports[0].active);
+    if (!f)
+        return;
     IrFuncId derivative = ir_reserve_func(m);
     derive_build(d, derivative, f, how->is_backward);
     if (d->has_failed)

@@ -27,6 +27,7 @@ typedef struct IrKernelInput {
  * Backward: a number for each of the inputs' own. */
 typedef struct IrKernelDerivative {
     bool is_backward;
+    bool has_edges;           /* backward: edges count (edges.h) */
     uint32_t direction_count; /* forward: 1 to DERIVE_DIRECTIONS_MAX */
     const IrKernelInput *inputs;
     uint32_t input_count;

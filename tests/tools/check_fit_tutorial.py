@@ -16,10 +16,11 @@ PAGE = (ROOT / "docs/manual/fitting-tutorial.md").read_text(encoding="utf-8")
 
 
 def check_page(folder):
-    (folder / "brick.ssl").write_text(re.search(r"```ssl\n(.*?)```", PAGE, re.S)[1])
+    for name, text in zip(("brick.ssl", "sign.ssl"), re.findall(r"```ssl\n(.*?)```", PAGE, re.S), strict=True):
+        (folder / name).write_text(text)
     shutil.copyfile(ROOT / "docs/images/brick-wall.png", folder / "wall.png")
     commands = re.findall(r"^sslc .*", PAGE, re.M)
-    expect(len(commands) == 4, f"{len(commands)} commands")
+    expect(len(commands) == 6, f"{len(commands)} commands")
     said = []
     for command in commands:
         done = subprocess.run([BIN / "sslc", *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
@@ -33,6 +34,11 @@ def check_page(folder):
     expect(len(printed) == len(found) == 9, "the page prints other parameters")
     for name, value in printed.items():
         expect(abs(found[name] - float(value)) < 0.02, f"{name} is {found[name]}, the page says {value}")
+    target = dict(re.findall(r"-p (\w+)=([-0-9.]+)", commands[4]))
+    signs = dict(re.findall(r"^(\w+)=([-0-9.]+)$", said[5], re.M))
+    expect(set(target) == set(signs), f"the sign has {said[5]}")
+    for name, value in target.items():
+        expect(abs(float(signs[name]) - float(value)) < (0.5 if name == "bar" else 0.1) / 128, f"{name} is {signs[name]} and not {value}")
     for name in ("first.html", "wall.html", "fitted.png", "large.png"):
         expect((folder / name).stat().st_size > 3000, f"{name} is empty")
 

@@ -21,7 +21,7 @@ typedef struct FitOptions {
     uint32_t loss, levels, method, iterations, starts, threads;
     int64_t seed;
     double step, time_limit, checkpoint_interval;
-    bool resume, check_gradients, quiet, has_size;
+    bool resume, check_gradients, quiet, has_size, edges;
 } FitOptions;
 
 typedef struct Run {
@@ -120,8 +120,9 @@ static Status check_flat(const Run *run, Error *err)
             return error_set(
                 err, STATUS_INVALID,
                 "parameter '%s' has no derivative: only comparisons, conversions to int "
-                "and what is detached read it; leave it out, or use --method cma",
-                ssl_unit_info(run->unit)->params[run->space.numbers[i].param].name);
+                "and what is detached read it; leave it out, or use %s",
+                ssl_unit_info(run->unit)->params[run->space.numbers[i].param].name,
+                run->options->edges ? "--method cma" : "--edges or --method cma");
     return STATUS_OK;
 }
 
@@ -163,7 +164,8 @@ static Status set_up(Run *run, Error *err)
                                   .threads = o->threads,
                                   .loss = (LossKind)o->loss,
                                   .levels = o->levels,
-                                  .needs_gradient = needs_gradient};
+                                  .needs_gradient = needs_gradient,
+                                  .has_edges = o->edges};
     TRY(fit_shader_create(&shader, &run->shader, err));
     if (needs_gradient)
         TRY(check_flat(run, err));
@@ -211,8 +213,71 @@ static Status difference(Run *run, const double *start, uint32_t i, double h, do
     return STATUS_OK;
 }
 
-/* Compares each number of the gradient at the start with central differences of the loss, of two steps, one twice the other:
- * their extrapolation is the reference, and how far they differ says how good it is. */
+/* What a number of the gradient is held against. */
+typedef struct Comparison {
+    double gradient, reference, doubt;
+    double tolerance, of_largest; /* relative to itself, and to the largest of the gradient */
+} Comparison;
+
+/* Central differences of the loss, of two steps, one twice the other: their extrapolation is the reference, and how far they differ
+ * says how good it is. */
+static Status compare_at_start(Run *run, const double *start, uint32_t i, Comparison *c, Error *err)
+{
+    const FitParam *p = &run->space.params[i];
+    double h = (p->high - p->low) / 1024, wide, narrow;
+    TRY(difference(run, start, i, 2 * h, &wide, err));
+    TRY(difference(run, start, i, h, &narrow, err));
+    c->reference = (4 * narrow - wide) / 3;
+    c->doubt = fabs(narrow - wide);
+    c->tolerance = 0.01;
+    c->of_largest = 1e-5;
+    return STATUS_OK;
+}
+
+/* A line through the start, along one number, in cells. The loss is compared at ends that are CELLS apart, SHIFTS times, each a cell
+ * further, since a picture of pixels with hard edges has steps of its own. */
+enum { CELLS = 64, SHIFTS = 17, NODES = CELLS + SHIFTS };
+
+static Status walk_line(Run *run, const double *start, uint32_t i, double cell, double *losses,
+                        double *gradients, Error *err)
+{
+    double x[FIT_MAX_PARAMS], gradient[FIT_MAX_PARAMS] = {0}, value;
+    ASSERT(i < run->space.count && run->space.count <= FIT_MAX_PARAMS);
+    memcpy(x, start, run->space.count * sizeof *x);
+    for (uint32_t k = 0; k < NODES; ++k) {
+        x[i] = start[i] + cell * ((double)k - NODES / 2);
+        TRY(fit_shader_evaluate(run->shader, x, &losses[k], NULL, err));
+        x[i] += 0.5 * cell;
+        TRY(fit_shader_evaluate(run->shader, x, &value, gradient, err));
+        gradients[k] = isfinite(value) ? gradient[i] : (double)NAN;
+    }
+    return STATUS_OK;
+}
+
+/* A loss with edges has steps that small differences do not see, but along a line the mean of the gradient must be what the loss
+ * changes by. */
+static Status compare_along(Run *run, const double *start, uint32_t i, Comparison *c, Error *err)
+{
+    const FitParam *p = &run->space.params[i];
+    double losses[NODES], gradients[NODES], cell = (p->high - p->low) / 16 / CELLS;
+    double sum = 0, squares = 0;
+    TRY(walk_line(run, start, i, cell, losses, gradients, err));
+    c->gradient = 0;
+    for (uint32_t j = 0; j < SHIFTS; ++j) {
+        double slope = (losses[j + CELLS] - losses[j]) / (CELLS * cell), mean = 0;
+        for (uint32_t k = j; k < j + CELLS; ++k)
+            mean += gradients[k] / CELLS;
+        c->gradient += mean / SHIFTS;
+        c->reference += slope / SHIFTS;
+        sum += (slope - mean) / SHIFTS;
+        squares += (slope - mean) * (slope - mean) / SHIFTS;
+    }
+    c->doubt = sqrt(fmax(0, squares - sum * sum));
+    c->tolerance = 0.05;
+    c->of_largest = 0.01;
+    return STATUS_OK;
+}
+
 static Status check_gradients(Run *run, bool *out_agree, Error *err)
 {
     double start[FIT_MAX_PARAMS], gradient[FIT_MAX_PARAMS], value, largest = 0;
@@ -231,15 +296,14 @@ static Status check_gradients(Run *run, bool *out_agree, Error *err)
     *out_agree = true;
     for (uint32_t i = 0; i < run->space.count; ++i) {
         const FitParam *p = &run->space.params[i];
-        double h = (p->high - p->low) / 1024, wide, narrow;
-        TRY(difference(run, start, i, 2 * h, &wide, err));
-        TRY(difference(run, start, i, h, &narrow, err));
-        double reference = (4 * narrow - wide) / 3, doubt = fabs(narrow - wide);
-        double allowed = 0.01 * fmax(fabs(gradient[i]), fabs(reference)) + doubt +
-                         1e-5 * largest / (p->high - p->low);
-        bool agree = fabs(gradient[i] - reference) <= allowed;
+        Comparison c = {.gradient = gradient[i]};
+        TRY(run->options->edges ? compare_along(run, start, i, &c, err)
+                                : compare_at_start(run, start, i, &c, err));
+        double allowed = c.tolerance * fmax(fabs(c.gradient), fabs(c.reference)) + c.doubt +
+                         c.of_largest * largest / (p->high - p->low);
+        bool agree = fabs(c.gradient - c.reference) <= allowed;
         *out_agree = *out_agree && agree;
-        (void)printf("%-20s %15.6g %15.6g %15.2g%s\n", p->name, gradient[i], reference, doubt,
+        (void)printf("%-20s %15.6g %15.6g %15.2g%s\n", p->name, c.gradient, c.reference, c.doubt,
                      agree ? "" : "  differs");
     }
     return STATUS_OK;
@@ -501,13 +565,14 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "loss", .kind = CLI_CHOICE, .out = &o->loss, .choices = loss_words, .value_name = "LOSS", .help = "mean of differences (l1) or of their squares (l2, the default)", .group = "How it is fitted"},
         {.name = "levels", .kind = CLI_U32, .out = &o->levels, .min = 1, .max = 20, .value_name = "N", .help = "sizes in which pictures are compared, each half as large as the one before; 5 by default, 1 for pixels alone"},
         {.name = "method", .short_name = 'm', .kind = CLI_CHOICE, .out = &o->method, .choices = method_words, .value_name = "METHOD", .help = "adam (the default), lbfgs (smooth shaders), or cma (without gradients; fits ints, too)"},
+        {.name = "edges", .kind = CLI_FLAG, .out = &o->edges, .help = "gradients count edges: what comparisons and roundings change from pixel to pixel"},
         {.name = "iterations", .short_name = 'n', .kind = CLI_U32, .out = &o->iterations, .min = 1, .max = FIT_MAX_ITERATIONS, .value_name = "N", .help = "at most, from each start; 200 by default"},
         {.name = "starts", .kind = CLI_U32, .out = &o->starts, .min = 1, .max = FIT_MAX_STARTS, .value_name = "N", .help = "the first at the parameters' values, the others at random; 1 by default"},
         {.name = "seed", .kind = CLI_INT, .out = &o->seed, .value_name = "N", .help = "other random starts and evolutions; 1 by default"},
         {.name = "step", .kind = CLI_FLOAT, .out = &o->step, .min = 0, .max = 1, .value_name = "X", .help = "first step of adam or deviation of cma, as a part of the bounds; 0.02 and 0.3 by default"},
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &o->time_limit, .min = 0, .max = 1e9, .value_name = "SECONDS", .help = "ends with the best so far"},
         {.name = "threads", .kind = CLI_U32, .out = &o->threads, .max = 1024, .value_name = "N", .help = "0, the default: one for each CPU; the result is the same for any"},
-        {.name = "check-gradients", .kind = CLI_FLAG, .out = &o->check_gradients, .help = "compares the gradient at the start with differences of the loss, and ends; exit code 1 if they differ"},
+        {.name = "check-gradients", .kind = CLI_FLAG, .out = &o->check_gradients, .help = "compares the gradient at the start (with --edges: its mean along a line through the start) with differences of the loss, and ends; exit code 1 if they differ"},
         {.name = "values", .short_name = 'o', .kind = CLI_TEXT, .out = &o->values, .value_name = "FILE", .help = "writes the parameters found as JSON; they are also printed, as -p of sslc run takes them", .group = "What is written"},
         {.name = "picture", .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes what the shader gives then, .exr or .png"},
         {.name = "report", .kind = CLI_TEXT, .out = &o->report, .value_name = "FILE", .help = "writes a page of HTML with the curve of the loss and pictures"},
@@ -517,7 +582,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "quiet", .kind = CLI_FLAG, .out = &o->quiet, .help = "prints no progress"},
     };
     /* clang-format on */
-    uint32_t count = sslc_grid_options(&o->grid, options, 21);
+    uint32_t count = sslc_grid_options(&o->grid, options, 22);
     count = sslc_build_options(&o->build, options, count);
     const char *const examples[] = {
         "sslc fit brick.ssl --target wall.png -o wall.json --report wall.html",

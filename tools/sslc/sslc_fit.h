@@ -74,6 +74,7 @@ typedef struct FitShaderDesc {
     LossKind loss;
     uint32_t levels;
     bool needs_gradient;
+    bool has_edges; /* of gradients: edges count */
 } FitShaderDesc;
 
 /* Builds the kernels. Prints errors of the source, for which *out_shader is NULL and the status STATUS_SOURCE. */

@@ -53,6 +53,7 @@ static Status differentiate(FitShader *s, Error *err)
     if (inputs && diags) {
         SslDerivativeDesc how = {.size_bytes = sizeof how,
                                  .is_backward = true,
+                                 .has_edges = d->has_edges,
                                  .inputs = inputs,
                                  .outputs = &info->outputs[d->output].name,
                                  .output_count = 1};

@@ -61,6 +61,9 @@ void random_compare_levels(Check *c, const Shot *a, const Shot *b, bool is_stric
 /* Compares the interpreter's derivatives in a direction with central differences of its values. */
 void random_compare_differences(Check *c, uint32_t point, uint32_t direction);
 
+/* random_edges.c: gradients over edges of the shader's float outputs by its float parameters. */
+RandomVerdict random_check_edges(Check *c, const SslUnit *unit);
+
 /* random_bsdf.c: holds each bsdf of the source against the plain shader that says the same, and that against the interpreter.
  * Appends to the report what does not compile. */
 RandomVerdict random_check_bsdfs(Check *c, const SslSource *source, DiagList *diags);

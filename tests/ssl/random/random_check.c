@@ -91,6 +91,8 @@ static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[
                                 .constant_count = bits >> (4 + i) & 1 ? count : 0};
 }
 
+enum { EDGES_EVERY = 4 }; /* of so many programs, one has gradients over edges, five kernels more */
+
 static RandomVerdict run_compiled(Check *c, const SslSource *source, DiagList *diags)
 {
     static const char *const levels[] = {"O0", "O2"};
@@ -115,6 +117,8 @@ static RandomVerdict run_compiled(Check *c, const SslSource *source, DiagList *d
                               how[0].merged_summaries == how[1].merged_summaries &&
                                   how[0].output_derivatives == how[1].output_derivatives &&
                                   how[0].constant_count == how[1].constant_count);
+    if (verdict == RANDOM_GOOD && c->seed % EDGES_EVERY == 0)
+        verdict = random_check_edges(c, unit);
     for (uint32_t i = 0; i < 2; ++i) {
         grid_host_destroy(shots[i].grid);
         ssl_program_release(programs[i]);

@@ -207,10 +207,11 @@ static bool report_tally(const RandomTally *t)
         {"central differences", t->differences, t->differences_skipped},
         {"points of bsdfs", t->bsdf_points - t->bsdf_points_skipped, t->bsdf_points_skipped}};
     bool is_good = true;
-    (void)printf(
-        "%" PRIu64 " programs; %" PRIu64 " derivatives not 0, %" PRIu64 " closure weights, %" PRIu64
-        " texture lookups, %" PRIu64 " bsdfs with %" PRIu64 " numbers\n",
-        t->programs, t->derivatives_nonzero, t->closures, t->lookups, t->bsdfs, t->bsdf_numbers);
+    (void)printf("%" PRIu64 " programs; %" PRIu64 " derivatives not 0, %" PRIu64
+                 " closure weights, %" PRIu64 " texture lookups, %" PRIu64 " bsdfs with %" PRIu64
+                 " numbers, %" PRIu64 " comparisons over edges\n",
+                 t->programs, t->derivatives_nonzero, t->closures, t->lookups, t->bsdfs,
+                 t->bsdf_numbers, t->edge_gradients);
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         double skipped = percent(rows[i].skipped, rows[i].done);
         bool is_capped = i < 4;
