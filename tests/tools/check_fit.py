@@ -109,6 +109,50 @@ shader wrong(float level = 0.4, float other = 0.2, out float y) { y = same(level
     expect(len(lines) == 3 and lines[1].endswith("differs") and not lines[2].endswith("differs"), f"a wrong derivative: {done.stdout}")
 
 
+# How the picture depends on each of them is known.
+KINDS = """shader kinds(float at = 0.3 [[ float min = 0, float max = 1 ]], float level = 0.5 [[ float min = 0, float max = 1 ]],
+             float unused = 0.5 [[ float min = 0, float max = 1 ]], float both = 0.25 [[ float min = 0, float max = 1 ]],
+             color tint = color(0.25, 0.5, 1) [[ float min = 0, float max = 2 ]], out color c)
+{
+    const float x = global_value<uvw>.x;
+    c = tint * (x > at ? level * x : 0.25 * x + (x < both ? both : 0)) + 0 * unused;
+}
+"""
+
+
+def check_explain(folder):
+    """Steps, smooth numbers, one of both kinds, and one that does nothing. The mean change by `level`, for a hundredth of its bounds,
+    is 0.01 times the means of tint and of x above 0.3, over all pixels; half of what `both` does is the edge that moves by it:
+    there the picture jumps by `both`, and below it slopes by 1 over as much."""
+    make(folder, size="64x48", shader=KINDS, at=0.3)
+    done = fit(folder, "--explain")
+    rows = {words[0]: words for words in (line.split() for line in done.stdout.splitlines()[1:])}
+    said = {name: " ".join(words[5:]) for name, words in rows.items()}
+    expect(said == {"at": "steps: gradients see them with --edges alone", "level": "smooth", "unused": "no effect here",
+                    "both": "smooth, with steps or kinks", "tint[0]": "smooth", "tint[1]": "smooth", "tint[2]": "smooth"}, said)
+    level = 0.01 * (0.25 + 0.5 + 1) / 3 * sum((i + 0.5) / 64 for i in range(64) if (i + 0.5) / 64 > 0.3) / 64
+    expect(abs(float(rows["level"][2]) / level - 1) < 0.01, f"change by level: {rows['level']}, not {level}")
+    expect(rows["level"][3] == "70.3%" and rows["level"][4] == "0.0%" and rows["at"][4] == "100.0%", rows)
+    expect(abs(float(rows["both"][4][:-1]) - 50) < 1, f"half of it by steps: {rows['both']}")
+    expect(fit(folder, "--explain", "-f", "level=0..1", "--threads", 5).stdout.splitlines()[1] ==
+           fit(folder, "--explain", "-f", "level=0..1", "--threads", 1).stdout.splitlines()[1], "threads")
+
+
+def check_derivative(folder):
+    """The derivative by tint[1] is the picture of what it multiplies, in green alone; by the edge it is zero."""
+    make(folder, size="64x48", shader=KINDS, at=0.3)
+    fit(folder, "--derivative", "tint[1]", "--picture", "d.exr")
+    make(folder, size="64x48", name="wanted.exr", shader=KINDS, tint=[0, 1, 0])
+    expect((folder / "d.exr").read_bytes() == (folder / "wanted.exr").read_bytes(), "derivative by tint[1]")
+    fit(folder, "--derivative", "at", "--picture", "d.exr", "--explain")
+    make(folder, size="64x48", name="black.exr", shader=KINDS, tint=[0, 0, 0])
+    expect((folder / "d.exr").read_bytes() == (folder / "black.exr").read_bytes(), "derivative by an edge")
+    for words, arguments in (("none of the numbers", ["--derivative", "tint", "--picture", "d.exr"]),
+                             ("--picture FILE.exr", ["--derivative", "at"]), ("--picture FILE.exr", ["--derivative", "at", "--picture", "d.png"]),
+                             ("fit nothing", ["--explain", "-o", "found.json"]), ("fit nothing", ["--explain", "--check-gradients"])):
+        expect(words in fit(folder, *arguments, code=2).stderr, f"{arguments}: {words}")
+
+
 def check_threads(folder):
     make(folder)
     for method in ("adam", "lbfgs", "cma"):
@@ -237,5 +281,5 @@ def check_messages(folder):
     expect(done.returncode == 0 and "at=" in done.stdout, f"a step by cma: {done.stderr}")
 
 
-run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_threads, check_killed, check_time_limit,
+run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_threads, check_killed, check_time_limit,
            check_interrupted, check_full_disk, check_report, check_messages)

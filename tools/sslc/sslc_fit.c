@@ -17,11 +17,11 @@ typedef struct FitOptions {
     SslcBuildOptions build;
     SslcGrid grid;
     CliTextList fit;
-    const char *target, *output, *picture, *values, *report, *checkpoint;
+    const char *target, *output, *picture, *values, *report, *checkpoint, *derivative;
     uint32_t loss, levels, method, iterations, starts, threads;
     int64_t seed;
     double step, time_limit, checkpoint_interval;
-    bool resume, check_gradients, quiet, has_size, edges;
+    bool resume, check_gradients, explain, quiet, has_size, edges;
 } FitOptions;
 
 typedef struct Run {
@@ -130,10 +130,11 @@ static Status set_up(Run *run, Error *err)
 {
     const FitOptions *o = run->options;
     uint32_t output, channels = 0;
-    bool needs_gradient = o->method != FIT_CMA || o->check_gradients;
+    bool needs_tangents = o->explain || o->derivative;
+    bool needs_gradient = !needs_tangents && (o->method != FIT_CMA || o->check_gradients);
     TRY(find_output(run, &output, &channels, err));
     TRY(fit_space_find(&run->space, ssl_unit_info(run->unit), &o->fit, &o->grid.params,
-                       !needs_gradient, run->arena, err));
+                       !needs_gradient && !needs_tangents, run->arena, err));
     TRY(check_constants(run, err));
     TRY(fit_picture_read(o->target, channels, o->has_size ? o->grid.width : 0,
                          o->has_size ? o->grid.height : 0, &run->target, err));
@@ -165,6 +166,7 @@ static Status set_up(Run *run, Error *err)
                                   .loss = (LossKind)o->loss,
                                   .levels = o->levels,
                                   .needs_gradient = needs_gradient,
+                                  .needs_tangents = needs_tangents,
                                   .has_edges = o->edges};
     TRY(fit_shader_create(&shader, &run->shader, err));
     if (needs_gradient)
@@ -307,6 +309,28 @@ static Status check_gradients(Run *run, bool *out_agree, Error *err)
                      agree ? "" : "  differs");
     }
     return STATUS_OK;
+}
+
+/* Writes the derivative of the picture at the start by the number --derivative names. */
+static Status write_derivative(Run *run, Error *err)
+{
+    double x[FIT_MAX_PARAMS];
+    uint32_t number = run->space.count;
+    ASSERT(run->space.count <= FIT_MAX_PARAMS);
+    for (uint32_t i = 0; i < run->space.count; ++i) {
+        x[i] = run->space.params[i].start;
+        if (strcmp(run->space.params[i].name, run->options->derivative) == 0)
+            number = i;
+    }
+    if (number == run->space.count)
+        return error_set(
+            err, STATUS_INVALID,
+            "--derivative: '%s' is none of the numbers that are fitted; --explain lists "
+            "them",
+            run->options->derivative);
+    const FitPicture *tangent;
+    TRY(fit_shader_tangent(run->shader, x, number, &tangent, err));
+    return fit_picture_write(run->options->picture, tangent, err);
 }
 
 /* --- the loop ------------------------------------------------------------------------------------- */
@@ -470,6 +494,12 @@ static Status fit(Run *run, Error *err)
         run->has_failed = !agree;
         return STATUS_OK;
     }
+    if (o->explain)
+        TRY(fit_explain(run->shader, &run->space, err));
+    if (o->derivative)
+        TRY(write_derivative(run, err));
+    if (o->explain || o->derivative)
+        return STATUS_OK;
     TRY(keep_start(run, err));
     if (o->resume)
         TRY(fit_load(run->fit, o->checkpoint, err));
@@ -498,6 +528,15 @@ static Status check_files(const FitOptions *o, const char *path, Error *err)
         !path_has_extension(o->picture, ".exr"))
         return error_set_at(err, STATUS_INVALID, o->picture,
                             "give a name that ends in .exr or .png");
+    if (o->derivative && !(o->picture && path_has_extension(o->picture, ".exr")))
+        return error_set(err, STATUS_INVALID,
+                         "--derivative needs --picture FILE.exr: derivatives may be negative");
+    if ((o->explain || o->derivative) &&
+        (o->check_gradients || o->checkpoint || o->values || o->report))
+        return error_set(
+            err, STATUS_INVALID,
+            "--explain and --derivative fit nothing: they go without --check-gradients, "
+            "-o, --report and --checkpoint");
     for (uint32_t i = 0; i < SORT_COUNT_OF(outs); ++i) {
         if (!outs[i])
             continue;
@@ -573,6 +612,8 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &o->time_limit, .min = 0, .max = 1e9, .value_name = "SECONDS", .help = "ends with the best so far"},
         {.name = "threads", .kind = CLI_U32, .out = &o->threads, .max = 1024, .value_name = "N", .help = "0, the default: one for each CPU; the result is the same for any"},
         {.name = "check-gradients", .kind = CLI_FLAG, .out = &o->check_gradients, .help = "compares the gradient at the start (with --edges: its mean along a line through the start) with differences of the loss, and ends; exit code 1 if they differ"},
+        {.name = "explain", .kind = CLI_FLAG, .out = &o->explain, .help = "prints for each number how much it changes the picture at the start, and how much of that comes by steps, which have no derivative; and ends"},
+        {.name = "derivative", .kind = CLI_TEXT, .out = &o->derivative, .value_name = "NUMBER", .help = "writes to --picture (.exr) the derivative of the picture at the start by a number, such as width or tint[0], and ends"},
         {.name = "values", .short_name = 'o', .kind = CLI_TEXT, .out = &o->values, .value_name = "FILE", .help = "writes the parameters found as JSON; they are also printed, as -p of sslc run takes them", .group = "What is written"},
         {.name = "picture", .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes what the shader gives then, .exr or .png"},
         {.name = "report", .kind = CLI_TEXT, .out = &o->report, .value_name = "FILE", .help = "writes a page of HTML with the curve of the loss and pictures"},
@@ -582,7 +623,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "quiet", .kind = CLI_FLAG, .out = &o->quiet, .help = "prints no progress"},
     };
     /* clang-format on */
-    uint32_t count = sslc_grid_options(&o->grid, options, 22);
+    uint32_t count = sslc_grid_options(&o->grid, options, 24);
     count = sslc_build_options(&o->build, options, count);
     const char *const examples[] = {
         "sslc fit brick.ssl --target wall.png -o wall.json --report wall.html",

@@ -3,7 +3,8 @@
  *   FitSpace    which numbers of which parameters are fitted, with bounds and starts          (sslc_fit_space.c)
  *   FitPicture  numbers of pixels: the target, what the shader gives                          (sslc_fit_picture.c)
  *   FitShader   the shader and its gradient on the grid, in threads, and the loss of both      (sslc_fit_shader.c)
- *   report      one page of HTML                                                              (sslc_fit_report.c) */
+ *   report      one page of HTML                                                              (sslc_fit_report.c)
+ *   explain     what each number does to the picture                                          (sslc_fit_explain.c) */
 #ifndef SORT_TOOLS_SSLC_SSLC_FIT_H
 #define SORT_TOOLS_SSLC_SSLC_FIT_H
 
@@ -38,6 +39,10 @@ Status fit_space_find(FitSpace *space, const SslUnitInfo *unit, const CliTextLis
 /* Sets a parameter of a program's block to its numbers among x[count]. */
 Status fit_space_set(const FitSpace *space, const SslProgram *program, void *block, const double *x,
                      Error *err) SORT_MUST_CHECK;
+/* Sets the tangents that a forward derivative by all fitted parameters has, which follow the parameters of the unit: 1 for a number of
+ * the space, else 0. */
+Status fit_space_set_direction(const FitSpace *space, const SslProgram *program, void *block,
+                               uint32_t number, Error *err) SORT_MUST_CHECK;
 /* Appends the values of a parameter as options take them: "width=0.25", "tint=(0.1 0.2 0.3)". */
 void fit_space_print(const FitSpace *space, uint32_t param, const double *x, StrBuf *out);
 /* All of them as an object of JSON, as scene packages have it. */
@@ -73,7 +78,7 @@ typedef struct FitShaderDesc {
     uint32_t threads;
     LossKind loss;
     uint32_t levels;
-    bool needs_gradient;
+    bool needs_gradient, needs_tangents;
     bool has_edges; /* of gradients: edges count */
 } FitShaderDesc;
 
@@ -86,6 +91,9 @@ Status fit_shader_evaluate(void *data, const double *x, double *out_value, doubl
                            Error *err);
 /* What the shader gave at the last evaluation; it lives until the next. */
 const FitPicture *fit_shader_picture(const FitShader *shader);
+/* Computes the derivative of the picture by a number of the space; it lives until the next. Needs needs_tangents. */
+Status fit_shader_tangent(FitShader *shader, const double *x, uint32_t number,
+                          const FitPicture **out, Error *err) SORT_MUST_CHECK;
 /* How many evaluations were not finite or had faults, and what the first of them had. */
 uint64_t fit_shader_undefined(const FitShader *shader, const char **out_text);
 /* Whether the gradient of a number of the space is zero whatever the parameters are. */
@@ -103,5 +111,11 @@ typedef struct FitReport {
 } FitReport;
 /* Writes a page that needs no other file. */
 Status fit_report_write(const char *path, const FitReport *report, Error *err) SORT_MUST_CHECK;
+
+/* --- the explanation ------------------------------------------------------------------------------ */
+
+/* Prints for each number of the space how much it changes the picture at its start, and how much of that its derivative tells:
+ * the rest comes by steps, or by kinks. */
+Status fit_explain(FitShader *shader, const FitSpace *space, Error *err) SORT_MUST_CHECK;
 
 #endif

@@ -17,9 +17,9 @@ typedef struct Side {
 
 struct FitShader {
     FitShaderDesc desc;
-    Side plain, backward;
+    Side plain, backward, forward;
     PictureLoss *loss;
-    FitPicture picture;
+    FitPicture picture, tangent;
     float *adjoint;  /* as the picture */
     SslSum **sums;   /* [chunk_count] */
     Error *errors;   /* [chunk_count] of those sums */
@@ -43,7 +43,7 @@ static Status build_side(FitShader *s, const SslUnit *unit, Side *side, Error *e
     return sslc_grid_set(d->grid, d->file, side->program, side->host, err);
 }
 
-static Status differentiate(FitShader *s, Error *err)
+static Status differentiate(FitShader *s, bool is_backward, Side *side, Error *err)
 {
     const FitShaderDesc *d = &s->desc;
     const SslUnitInfo *info = ssl_unit_info(d->unit);
@@ -52,8 +52,8 @@ static Status differentiate(FitShader *s, Error *err)
     Status status = STATUS_NO_MEMORY;
     if (inputs && diags) {
         SslDerivativeDesc how = {.size_bytes = sizeof how,
-                                 .is_backward = true,
-                                 .has_edges = d->has_edges,
+                                 .is_backward = is_backward,
+                                 .has_edges = is_backward && d->has_edges,
                                  .inputs = inputs,
                                  .outputs = &info->outputs[d->output].name,
                                  .output_count = 1};
@@ -61,7 +61,7 @@ static Status differentiate(FitShader *s, Error *err)
             if (d->space->is_fitted[i])
                 inputs[how.input_count++] =
                     (SslDerivativeInput){SSL_INPUT_PARAM, info->params[i].name};
-        status = ssl_unit_differentiate(d->unit, &how, diags, &s->backward.unit, err);
+        status = ssl_unit_differentiate(d->unit, &how, diags, &side->unit, err);
         sslc_print_diags(diags);
     } else {
         status = error_set(err, status, "out of memory");
@@ -75,11 +75,13 @@ static Status allocate(FitShader *s, Error *err)
 {
     size_t numbers = (size_t)s->point_count * s->picture.channels;
     s->picture.numbers = MEM_ARRAY(float, numbers);
+    s->tangent.numbers = MEM_ARRAY(float, numbers);
     s->adjoint = MEM_ARRAY(float, numbers);
     s->sums = MEM_ARRAY(SslSum *, s->chunk_count);
     s->errors = MEM_ARRAY(Error, s->chunk_count);
     s->has_fault = MEM_ARRAY(bool, s->chunk_count);
-    if (!s->picture.numbers || !s->adjoint || !s->sums || !s->errors || !s->has_fault)
+    if (!s->picture.numbers || !s->tangent.numbers || !s->adjoint || !s->sums || !s->errors ||
+        !s->has_fault)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     const PictureLossDesc loss = {.size_bytes = sizeof loss,
                                   .kind = s->desc.loss,
@@ -95,9 +97,13 @@ static Status build(FitShader *s, Error *err)
 {
     TRY(allocate(s, err));
     TRY(build_side(s, s->desc.unit, &s->plain, err));
+    if (s->desc.needs_tangents) {
+        TRY(differentiate(s, false, &s->forward, err));
+        TRY(build_side(s, s->forward.unit, &s->forward, err));
+    }
     if (!s->desc.needs_gradient)
         return STATUS_OK;
-    TRY(differentiate(s, err));
+    TRY(differentiate(s, true, &s->backward, err));
     TRY(build_side(s, s->backward.unit, &s->backward, err));
     const SslUnitInfo *info = ssl_unit_info(s->backward.unit);
     s->adjoint_slot = info->attribute_count - 1; /* it is added after those of the shader */
@@ -117,6 +123,7 @@ Status fit_shader_create(const FitShaderDesc *desc, FitShader **out_shader, Erro
     *s = (FitShader){
         .desc = *desc,
         .picture = {desc->grid->width, desc->grid->height, desc->target->channels, NULL},
+        .tangent = {desc->grid->width, desc->grid->height, desc->target->channels, NULL},
         .point_count = points,
         .block_count = blocks,
         .chunk_count = (blocks + CHUNK_BLOCKS - 1) / CHUNK_BLOCKS};
@@ -143,8 +150,10 @@ void fit_shader_destroy(FitShader *s)
         ssl_sum_destroy(s->sums[i]);
     free_side(&s->plain);
     free_side(&s->backward);
+    free_side(&s->forward);
     picture_loss_destroy(s->loss);
     mem_free(s->picture.numbers);
+    mem_free(s->tangent.numbers);
     mem_free(s->adjoint);
     mem_free(s->sums);
     mem_free(s->errors);
@@ -169,19 +178,32 @@ static Chunk chunk_of(const FitShader *s, uint32_t index)
     return c;
 }
 
+/* Runs a part of a side's points, and takes what an output of it gives. */
+static void run_side(FitShader *s, const Side *side, uint32_t output, FitPicture *to,
+                     uint32_t index)
+{
+    Chunk c = chunk_of(s, index);
+    SslOutputSlot slot = ssl_program_info(side->program)->outputs[output];
+    grid_host_run_blocks(side->host, c.first_block, c.block_count);
+    s->has_fault[index] = false;
+    for (uint32_t point = c.first_point; point < c.end_point; ++point) {
+        s->has_fault[index] |= grid_host_fault(side->host, point) != 0;
+        for (uint32_t k = 0; k < to->channels; ++k)
+            to->numbers[(size_t)point * to->channels + k] =
+                grid_host_float(side->host, slot, k, point);
+    }
+}
+
 static void run_values(void *data, uint32_t index)
 {
     FitShader *s = data;
-    Chunk c = chunk_of(s, index);
-    SslOutputSlot slot = ssl_program_info(s->plain.program)->outputs[s->desc.output];
-    grid_host_run_blocks(s->plain.host, c.first_block, c.block_count);
-    s->has_fault[index] = false;
-    for (uint32_t point = c.first_point; point < c.end_point; ++point) {
-        s->has_fault[index] |= grid_host_fault(s->plain.host, point) != 0;
-        for (uint32_t k = 0; k < s->picture.channels; ++k)
-            s->picture.numbers[(size_t)point * s->picture.channels + k] =
-                grid_host_float(s->plain.host, slot, k, point);
-    }
+    run_side(s, &s->plain, s->desc.output, &s->picture, index);
+}
+
+static void run_tangents(void *data, uint32_t index)
+{
+    FitShader *s = data;
+    run_side(s, &s->forward, 1, &s->tangent, index); /* output 0 is the value */
 }
 
 static void run_gradients(void *data, uint32_t index)
@@ -268,6 +290,18 @@ Status fit_shader_evaluate(void *data, const double *x, double *out_value, doubl
         return STATUS_OK;
     }
     return out_gradient ? evaluate_gradient(s, x, out_value, out_gradient, err) : STATUS_OK;
+}
+
+Status fit_shader_tangent(FitShader *s, const double *x, uint32_t number, const FitPicture **out,
+                          Error *err)
+{
+    ASSERT(s->desc.needs_tangents);
+    void *block = grid_host_params(s->forward.host);
+    TRY(fit_space_set(s->desc.space, s->forward.program, block, x, err));
+    TRY(fit_space_set_direction(s->desc.space, s->forward.program, block, number, err));
+    parallel_for(s->desc.threads, s->chunk_count, run_tangents, s);
+    *out = &s->tangent;
+    return STATUS_OK;
 }
 
 const FitPicture *fit_shader_picture(const FitShader *s)

@@ -237,6 +237,34 @@ Status fit_space_set(const FitSpace *space, const SslProgram *program, void *blo
     return STATUS_OK;
 }
 
+Status fit_space_set_direction(const FitSpace *space, const SslProgram *program, void *block,
+                               uint32_t number, Error *err)
+{
+    ASSERT(number < space->count);
+    const FitNumber *wanted = &space->numbers[number];
+    double numbers[NUMBERS_MAX];
+    uint32_t at = space->unit->param_count;
+    for (uint32_t i = 0; i < space->unit->param_count; ++i) {
+        if (!space->is_fitted[i])
+            continue;
+        const SslParamInfo *info = &ssl_program_info(program)->unit->params[at];
+        uint32_t count = ssl_value_scalars(info->type, info->shape);
+        SslValue value = {.type = info->type};
+        ASSERT(count <= NUMBERS_MAX);
+        memset(numbers, 0, count * sizeof *numbers);
+        if (i == wanted->param && info->shape)
+            numbers[wanted->number] = 1;
+        else if (i == wanted->param)
+            value.f[wanted->number] = 1;
+        if (info->shape) {
+            value.list = numbers;
+            value.count = count;
+        }
+        TRY(ssl_params_set(program, block, at++, &value, err));
+    }
+    return STATUS_OK;
+}
+
 void fit_space_print(const FitSpace *space, uint32_t param, const double *x, StrBuf *out)
 {
     double numbers[NUMBERS_MAX];
