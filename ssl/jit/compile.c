@@ -6,6 +6,7 @@
 #include "ssl/jit/compat.h"
 #include "ssl/jit/frame_check.h"
 #include "ssl/jit/live_values.h"
+#include "ssl/jit/long_code.h"
 #include "ssl/jit/stack_sizes.h"
 #include "ssl/ssl_limits.h"
 #include <llvm-c/Analysis.h>
@@ -35,6 +36,8 @@ static const char default_passes[] = PASSES("gvn");
  * takes nine tenths of the time of all passes in a shader with thousands of lookups. */
 static const char large_passes[] = PASSES("gvn<no-memdep>");
 enum { LARGE_INSTRUCTIONS = 20000 };
+/* What is left of these instructions when they are optimised has a code generator of its own (long_code.cpp). */
+enum { LONG_CODE = 10000 };
 
 /* The state of one compile. */
 typedef struct Compile {
@@ -136,7 +139,11 @@ static Status emit(Compile *c, LLVMCodeGenFileType type, LLVMMemoryBufferRef *ou
 {
     char *message = NULL;
     *out_buffer = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, type, &message, out_buffer))
+    bool is_long = c->request->llvm_level == 0 && code_size(c->module) > LONG_CODE;
+    if (is_long && !jit_emit_long_code(c->machine, c->module, type, out_buffer))
+        return error_set(c->err, STATUS_INTERNAL, "LLVM has no code generator for this target");
+    if (!is_long &&
+        LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, type, &message, out_buffer))
         return jit_fail(message, "generate machine code", c->err);
     if (!c->has_error)
         return STATUS_OK;
