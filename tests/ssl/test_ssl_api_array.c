@@ -156,7 +156,7 @@ static void test_ssl_api_array_refusals(void **state)
             sort_ssl_batch_write_global(batch, P, SORT_SSL_VALUE, x, POINTS * 3, &err));
     assert_true(sort_ssl_batch_global_int(batch, 0, N)[1] == 1); /* refusals have written nothing */
     assert_true(sort_ssl_batch_global(batch, 0, P, SORT_SSL_VALUE, 0)[5] == 5.0f);
-    x[2] = INFINITY;
+    x[2] = (double)INFINITY;
     assert_int_equal(sort_ssl_batch_write_global(batch, P, SORT_SSL_VALUE, x, POINTS * 3, NULL), 0);
     REFUSED("is 63 numbers, not 21: a point has 3",
             sort_ssl_batch_write_global(batch, P, SORT_SSL_VALUE, x, POINTS, &err));
