@@ -80,7 +80,7 @@ class SortSslInput(ctypes.Structure):
 
 class SortSslDerivativeDesc(Struct):
     _fields_ = [("size_bytes", c_size_t), ("is_backward", c_bool), ("inputs", POINTER(SortSslInput)), ("outputs", POINTER(c_char_p)),
-                ("input_count", c_uint32), ("output_count", c_uint32), ("direction_count", c_uint32)]
+                ("input_count", c_uint32), ("output_count", c_uint32), ("direction_count", c_uint32), ("has_edges", c_bool)]
 
 
 class SortSslConstant(ctypes.Structure):

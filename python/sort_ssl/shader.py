@@ -143,15 +143,15 @@ class Shader:
     def _value_program(self, output_derivs):
         return self._program(("value", output_derivs), lambda: self._unit, output_derivs)
 
-    def _derivative(self, is_backward, inputs, outputs, directions=1):
+    def _derivative(self, is_backward, inputs, outputs, directions=1, edges=False):
         def make_unit():
             rows = (library.SortSslInput * len(inputs))(*(library.SortSslInput(i.kind, i.value.name.encode()) for i in inputs))
             names = (library.c_char_p * len(outputs))(*(name.encode() for name in outputs))
             how = library.SortSslDerivativeDesc(is_backward=is_backward, inputs=rows, outputs=names, input_count=len(inputs),
-                                                output_count=len(outputs), direction_count=directions)
+                                                output_count=len(outputs), direction_count=directions, has_edges=edges)
             return Unit(library.compiled("unit", "unit_differentiate", self._unit.handle, how)[0], self._globals)
 
-        return self._program((is_backward, tuple(i.name for i in inputs), tuple(outputs), directions), make_unit)
+        return self._program((is_backward, tuple(i.name for i in inputs), tuple(outputs), directions, edges), make_unit)
 
     # --- running ---------------------------------------------------------------------------------------
 
@@ -229,10 +229,11 @@ class Shader:
         slopes = [{name: arrays[index[f"{prefix}({name})"], VALUE] for name in wanted} for prefix in prefixes]
         return values, slopes if isinstance(tangents, (list, tuple)) else slopes[0]
 
-    def vjp(self, inputs, adjoints, by=None):
+    def vjp(self, inputs, adjoints, by=None, edges=False):
         """Backward mode: {input: gradient} of the sum over all points of all outputs times their adjoints {output: array}. `by` names
         the inputs; None: all of `inputs` that are floats. A gradient has the shape of its input: that of a parameter, or of what was
-        given once for all points, is the sum over the points, exact up to one rounding."""
+        given once for all points, is the sum over the points, exact up to one rounding. edges: what comparisons change between
+        neighbouring pixels counts, too; inputs then have "ddx(NAME)" and "ddy(NAME)"."""
         if not adjoints:
             raise ValueError("no output has an adjoint")
         wanted = [self._output(name) for name in adjoints]
@@ -241,7 +242,7 @@ class Shader:
         found = {name: self._differentiable(name) for name in names}
         if not found:
             raise ValueError("no input is left by which to differentiate")
-        program = self._derivative(True, list(found.values()), [value.name for value in wanted])
+        program = self._derivative(True, list(found.values()), [value.name for value in wanted], edges=bool(edges))
         named = self._named(inputs, program.unit)
         shapes = {f.name: f.value.points_of(array) for f, shadow, array in named if shadow == VALUE}
         for value in wanted:

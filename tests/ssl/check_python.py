@@ -176,6 +176,18 @@ class Derivatives(unittest.TestCase):
         self.assertEqual(np.shape(gradients["c"]), ())
         np.testing.assert_allclose(gradients["c"], a.sum(dtype=np.float64) * b.sum(dtype=np.float64), rtol=1e-6)
 
+    def test_edges(self):
+        """A level above an edge: the area grows by the length of the edge, in pixels, as the edge goes back."""
+        shader = sort_ssl.compile("shader s(float at = 0.4, float level = 3, out float o) { o = global_value<uv>.x > at ? level : 0; }",
+                                  globals=GLOBALS)
+        n = 64
+        u, v = np.meshgrid((np.arange(n) + 0.5) / n, (np.arange(n) + 0.5) / n)
+        inputs = {"uv": np.stack([u, v], -1), "ddx(uv)": (1 / n, 0), "ddy(uv)": (0, 1 / n)}
+        self.assertEqual(shader.vjp(inputs, {"o": 1}, by=["at"])["at"], 0)
+        gradient = shader.vjp(inputs, {"o": 1}, by=["at", "level"], edges=True)
+        self.assertAlmostEqual(gradient["at"], -3 * n * n, delta=0.01 * 3 * n * n)
+        self.assertEqual(gradient["level"], np.sum(u > 0.4))
+
     def test_threads(self):
         """Sums of gradients have the same bits."""
         uv, w = points(50_000), RANDOM.normal(size=50_000)
@@ -302,6 +314,14 @@ class Header(unittest.TestCase):
         self.compile(lines)
         with self.assertRaises(AssertionError):
             self.compile([*lines, "_Static_assert(sizeof(SortSslFault) == 1, \"\");"])
+
+    def test_members(self):
+        """Each struct has all members that the header declares, also those that fit into its padding."""
+        header = re.sub(r"/\*.*?\*/", "", (ROOT / "ssl/api/sort_ssl.h").read_text(), flags=re.S)
+        for struct in library.STRUCTS:
+            body = re.search(rf"typedef struct {struct.__name__} {{(.*?)}} {struct.__name__};", header, re.S)[1]
+            members = re.findall(r"(\w+)(?:\[\w+\])?\s*[;,]", body)
+            self.assertEqual(members, [name for name, _ in struct._fields_], struct.__name__)
 
     @staticmethod
     def prototype(name, result, arguments):
