@@ -286,7 +286,8 @@ static float3 instance_normal(const Accel *accel, const GeometryInfo *info, floa
     return mat4_normal(&instance->world_to_object, ng);
 }
 
-static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *hits, uint32_t i)
+SORT_ALWAYS_INLINE void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *hits,
+                                  uint32_t i)
 {
     const struct RTCHit *hit = &p->hit;
     if (hit->geomID == RTC_INVALID_GEOMETRY_ID) {
@@ -589,7 +590,8 @@ void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
 {
     CHECK(count <= batch->capacity);
     trace_state(accel, batch, count, SHADOW_QUEUED, occlude_group);
-    trace_state(accel, batch, count, SHADOW_RESUMED, alpha_group);
+    if (accel->has_alpha)
+        trace_state(accel, batch, count, SHADOW_RESUMED, alpha_group);
 }
 
 void shadow_batch_continue(ShadowBatch *batch, uint32_t index)

@@ -28,12 +28,6 @@ static inline Spectrum bsdf_point_holdout(BsdfPoint p)
 {
     return bsdf_point_row(p, p.block->holdout);
 }
-/* Whether sampling looks at the third random number: a lobe both reflects and refracts, or is a fibre's. */
-static inline bool bsdf_point_needs_side(BsdfPoint p)
-{
-    const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
-    return (p.block->flags[p.lane] & both) == both;
-}
 /* The direction that was drawn for a lane. */
 static inline BsdfSample bsdf_drawn_at(const BsdfDrawn *drawn, uint32_t lane)
 {

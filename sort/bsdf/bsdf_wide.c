@@ -49,6 +49,23 @@ uint16_t bsdf_block_smooth(const BsdfBlock *b)
     return wide_lanes(is_smooth);
 }
 
+uint16_t bsdf_block_scattering(const BsdfBlock *b)
+{
+    WideInts has_lobe;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        has_lobe[i] = -(b->counts[i] != 0);
+    return wide_lanes(has_lobe);
+}
+
+uint16_t bsdf_block_two_sided(const BsdfBlock *b)
+{
+    const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
+    WideInts has_both;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        has_both[i] = -((b->flags[i] & both) == both);
+    return wide_lanes(has_both);
+}
+
 void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK])
 {
     const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;

@@ -98,18 +98,21 @@ Status pixel_filter_init(PixelFilterKind kind, float width_px, PixelFilter *out_
     return STATUS_OK;
 }
 
-static inline float sample_axis(const PixelFilter *f, float u)
+void pixel_filter_sample(const PixelFilter *f, const WideRow u, WideRow out_offset_px)
 {
-    float side = 2.0f * u - 1.0f;
-    float place = fabsf(side) * (float)PIXEL_FILTER_TABLE;
-    int i = (int)place < PIXEL_FILTER_TABLE ? (int)place : PIXEL_FILTER_TABLE - 1;
-    float x = f->inverse[i] + (place - (float)i) * (f->inverse[i + 1] - f->inverse[i]);
-    return copysignf(x, side);
-}
-
-float2 pixel_filter_sample(const PixelFilter *f, float2 u)
-{
-    return f2(sample_axis(f, u.x), sample_axis(f, u.y));
+    WideRow side, part, low, high;
+    WideInts at;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        side[k] = 2.0f * u[k] - 1.0f;
+        float place = fabsf(side[k]) * (float)PIXEL_FILTER_TABLE;
+        bool is_inside = place < (float)PIXEL_FILTER_TABLE;
+        at[k] = (int32_t)(is_inside ? place : (float)(PIXEL_FILTER_TABLE - 1));
+        part[k] = place - (float)at[k];
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        low[k] = f->inverse[at[k]], high[k] = f->inverse[at[k] + 1];
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        out_offset_px[k] = copysignf(low[k] + part[k] * (high[k] - low[k]), side[k]);
 }
 
 const char *pixel_filter_name(PixelFilterKind kind)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "sort/wide/wide.h"
 
 typedef enum PixelFilterKind {
     PIXEL_FILTER_BLACKMAN_HARRIS = 0, /* [Harris1978], four terms */
@@ -28,8 +29,9 @@ typedef struct PixelFilter {
  * STATUS_INVALID otherwise. */
 Status pixel_filter_init(PixelFilterKind kind, float width_px, PixelFilter *out_filter,
                          Error *err) SORT_MUST_CHECK;
-/* Offset from the pixel's centre, in pixels, in [-width/2, width/2] each; separable. */
-float2 pixel_filter_sample(const PixelFilter *f, float2 u);
+/* Sets offsets from the pixels' centres along one axis, in pixels, in [-width/2, width/2], for the points of a block: u in [0, 1)
+ * and offsets by lane. The filter is separable. Lanes whose u is no such number get some offset. */
+void pixel_filter_sample(const PixelFilter *f, const WideRow u, WideRow out_offset_px);
 /* The filter's value at distance x from the centre along one axis; integrates to 1 over the width. */
 float pixel_filter_value(PixelFilterKind kind, float width_px, float x);
 

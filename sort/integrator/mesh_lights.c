@@ -47,14 +47,10 @@ void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, ui
     lights->end_error_m[lane] = point.error_m;
 }
 
-Spectrum wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
-                           Spectrum factor)
+void wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+                       Spectrum factor)
 {
     uint32_t k = surface.lane;
-    uint32_t material = hit_material(w->shared->scene, lights->instance[k], lights->triangle[k]);
-    const ShadeGlow *glow = &w->shared->glows[material];
-    if (glow->is_constant)
-        return spectrum_mul(factor, lights->is_backfacing[k] ? glow->back : glow->front);
     Ray ray = {.origin = surface_vector(surface, surface.block->P),
                .direction = wide_get3(lights->wi, k),
                .t_max = INFINITY,
@@ -64,7 +60,6 @@ Spectrum wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const Light
     MeshLight *mesh = queue(w, i, factor, &query, &ray, lights->pdf[k]);
     mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
     mesh->history.kind = 0;
-    return factor;
 }
 
 /* Adds light of a mesh that the path's ray met, which light sampling finds too. depth: of the mesh. */

@@ -15,9 +15,7 @@ typedef struct PixelBlock {
     uint32_t x, y;         /* of the corner */
     uint16_t live, inside; /* pixels that get the sample; those of them that the job starts */
     SampleKey key[SSL_BLOCK];
-    alignas(64) WideRow filter[2];
-    WideRow lens[2], time;
-    RayBundle rays;
+    CameraRows camera;
 } PixelBlock;
 
 static uint32_t pixel_x(const PixelBlock *block, uint32_t lane)
@@ -31,8 +29,9 @@ static uint32_t pixel_y(const PixelBlock *block, uint32_t lane)
 }
 
 /* Draws the place in the pixel filter, on the lens and in the shutter for each pixel. */
-static void draw_camera(const Wave *w, PixelBlock *block)
+static void draw_camera(const Wave *w, PixelBlock *block, WideRow out_filter[2])
 {
+    CameraRows *camera = &block->camera;
     const Sampler *sampler = &w->shared->sampler;
     const SampleKey *keys[SSL_BLOCK];
     uint32_t pixel[SSL_BLOCK], lens[SSL_BLOCK], time[SSL_BLOCK];
@@ -40,13 +39,13 @@ static void draw_camera(const Wave *w, PixelBlock *block)
         keys[k] = &block->key[k];
         pixel[k] = SAMPLE_PIXEL, lens[k] = SAMPLE_LENS, time[k] = SAMPLE_TIME;
     }
-    sampler_2d_points(sampler, keys, pixel, block->live, block->filter);
-    memset(block->lens, 0, sizeof block->lens);
-    memset(block->time, 0, sizeof block->time);
+    sampler_2d_points(sampler, keys, pixel, block->live, out_filter);
+    memset(camera->lens_u, 0, sizeof camera->lens_u);
+    memset(camera->time, 0, sizeof camera->time);
     if (w->shared->camera.lens_radius_m > 0.0f)
-        sampler_2d_points(sampler, keys, lens, block->live, block->lens);
+        sampler_2d_points(sampler, keys, lens, block->live, camera->lens_u);
     if (w->reads.time)
-        sampler_1d_points(sampler, keys, time, block->live, block->time);
+        sampler_1d_points(sampler, keys, time, block->live, camera->time);
 }
 
 static void start_sample(Wave *w, uint32_t index)
@@ -67,27 +66,25 @@ static void start_sample(Wave *w, uint32_t index)
         lessons_begin(w, index);
 }
 
-/* Makes the ray of pixel k. False: the camera sees nothing there (outside the circle of a fisheye). */
-static bool make_ray(const WaveShared *s, PixelBlock *block, uint32_t k, RayDiff *out_diff)
+/* Makes the rays of all pixels. Returns those at which the camera sees something (not outside the circle of a fisheye). */
+static uint16_t make_rays(const Wave *w, PixelBlock *block)
 {
-    Ray ray;
-    RayBundle *rays = &block->rays;
-    float2 offset = pixel_filter_sample(&s->filter, f2(block->filter[0][k], block->filter[1][k]));
-    float2 film_px =
-        f2((float)pixel_x(block, k) + 0.5f + offset.x, (float)pixel_y(block, k) + 0.5f + offset.y);
-    if (!camera_ray(&s->camera, film_px, f2(block->lens[0][k], block->lens[1][k]), block->time[k],
-                    &ray, out_diff))
-        return false;
-    ASSERT(f3_is_unit(ray.direction));
-    wide_set3(rays->origin, k, ray.origin);
-    wide_set3(rays->direction, k, ray.direction);
-    rays->t_min[k] = ray.t_min, rays->t_max[k] = ray.t_max, rays->time[k] = ray.time;
-    return true;
+    CameraRows *camera = &block->camera;
+    alignas(64) WideRow u[2] = {{0}}, offset[2];
+    draw_camera(w, block, u);
+    for (uint32_t axis = 0; axis < 2; ++axis)
+        pixel_filter_sample(&w->shared->filter, u[axis], offset[axis]);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        camera->film_px[0][k] = (float)pixel_x(block, k) + 0.5f + offset[0][k];
+        camera->film_px[1][k] = (float)pixel_y(block, k) + 0.5f + offset[1][k];
+    }
+    return camera_rays(&w->shared->camera, w->reads.path_footprints, block->live, camera);
 }
 
-/* Starts the path of pixel k. Returns false if the camera sees nothing there. */
-static bool start_path(Wave *w, PixelBlock *block, uint32_t k)
+/* Starts the path of pixel k, if the camera sees something there. */
+static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_seen)
 {
+    const CameraRows *camera = &block->camera;
     uint32_t index = w->sample_count++;
     ASSERT(w->count < w->capacity);
     Path *path = &w->paths[w->count];
@@ -101,34 +98,39 @@ static bool start_path(Wave *w, PixelBlock *block, uint32_t k)
     path->sample = index;
     start_sample(w, index);
     w->pixels[index] = (SamplePixel){pixel_x(block, k), pixel_y(block, k)};
-    if (!make_ray(w->shared, block, k, w->reads.path_footprints ? &path->diff : NULL))
-        return false;
+    if (!is_seen)
+        return;
+    if (w->reads.path_footprints)
+        path->diff = camera->diff[k];
     w->samples[index].alpha = 1.0f;
     if (w->keeps_aovs)
         w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;
-    path->from = wide_get3(block->rays.origin, k);
-    ray_batch_start(&w->rays, w->count, path->from, wide_get3(block->rays.direction, k),
-                    block->rays.t_max[k], block->rays.time[k]);
-    w->rays.t_min[w->count++] = block->rays.t_min[k];
-    return true;
+    path->from = wide_get3(camera->origin, k);
+    float3 direction = wide_get3(camera->direction, k);
+    ASSERT(f3_is_unit(direction));
+    ray_batch_start(&w->rays, w->count, path->from, direction, camera->t_max[k], camera->time[k]);
+    w->rays.t_min[w->count++] = camera->t_min[k];
 }
 
 /* Starts the paths of the pixels inside, and finds what they meet. */
 static void start_paths(Wave *w, PixelBlock *block)
 {
+    const CameraRows *camera = &block->camera;
     uint32_t to[SSL_BLOCK] = {0};
-    uint16_t seen = 0, started = 0;
-    draw_camera(w, block);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+    RayBundle rays;
+    uint16_t seen = make_rays(w, block);
+    WIDE_EACH(k, block->inside)
+    {
         to[k] = w->count;
-        uint16_t lane = (uint16_t)(1u << k);
-        if (block->inside & lane && start_path(w, block, k))
-            started |= lane;
-        else if (block->live & ~block->inside & lane && make_ray(w->shared, block, k, NULL))
-            seen |= lane;
+        start_path(w, block, k, seen >> k & 1);
     }
-    accel_intersect_bundle(w->shared->accel, &block->rays, seen | started, started,
-                           SCENE_RAYS_CAMERA, &w->hits, to);
+    memcpy(rays.origin, camera->origin, sizeof rays.origin);
+    memcpy(rays.direction, camera->direction, sizeof rays.direction);
+    memcpy(rays.t_min, camera->t_min, sizeof rays.t_min);
+    memcpy(rays.t_max, camera->t_max, sizeof rays.t_max);
+    memcpy(rays.time, camera->time, sizeof rays.time);
+    accel_intersect_bundle(w->shared->accel, &rays, seen, seen & block->inside, SCENE_RAYS_CAMERA,
+                           &w->hits, to);
 }
 
 /* Returns the lanes of pixels in a rectangle of the frame. */

@@ -7,7 +7,7 @@
  * is estimated along a path whose throughput `beta` is the product of f |cos| / pdf so far. At each surface
  *
  *     emission    sample += beta  w_b  Le                             add_emission
- *     one light   sample += beta  w_l  f(wi) |cos wi| Ll V / p_l      sample_light; V is the shadow ray
+ *     one light   sample += beta  w_l  f(wi) |cos wi| Ll V / p_l      points_sample_lights; V is the shadow ray
  *     one lobe    beta   *= f(wi) |cos wi| / p_b                      scatter, which sends the ray along wi
  *
  * p_l and p_b are the solid-angle densities of light sampling and of the BSDF, and w_l and w_b their weights by the
@@ -15,18 +15,10 @@
  * delta lobes, which light sampling cannot draw.
  *
  * Emission kernels of meshes and lookups in the sky wait in queues until all paths of the stage are sampled. */
-#include "sort/integrator/guiding.h"
+#include "sort/integrator/points.h"
 
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
-#include <string.h>
-
-/* The surfaces of a block, and the paths that met them. */
-typedef struct PointBlock {
-    const SurfaceBlock *surfaces;
-    const uint32_t *path; /* by lane */
-    uint32_t count;
-} PointBlock;
 
 _Static_assert((int)SKY_ABOVE == (int)SSL_LOBE_REFLECTION &&
                    (int)SKY_BELOW == (int)SSL_LOBE_TRANSMISSION,
@@ -108,196 +100,6 @@ static void record_first_surface(const Wave *w, Path *path, SurfaceLane surface,
     if (film_aovs_have(w->aovs, FILM_AOV_NORMAL)) {
         float3 n = bsdf_point_normal(bsdf);
         store3(aov + FILM_AT_NORMAL, f3_length2(n) > 0.0f ? n : surface_vector(surface, b->N));
-    }
-}
-
-/* --- random numbers --------------------------------------------------------------------------- */
-
-/* Draws the pair of a slot for each point of `live`. */
-static void draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot, uint16_t live,
-                       WideRow out_u[2])
-{
-    const SampleKey *keys[SSL_BLOCK];
-    uint32_t dimensions[SSL_BLOCK];
-    for (uint32_t k = 0; k < points->count; ++k) {
-        const Path *path = &w->paths[points->path[k]];
-        keys[k] = &path->key;
-        dimensions[k] = sample_dimension(path->event, slot);
-    }
-    sampler_2d_points(&w->shared->sampler, keys, dimensions, live, out_u);
-}
-
-/* --- light sampling --------------------------------------------------------------------------- */
-
-/* How the points of a block are seen by what light sampling and densities of lights ask for. */
-typedef struct Facing {
-    alignas(64) WideRow normal[3]; /* the shading normal on the viewer's side */
-    uint32_t sides[SSL_BLOCK];     /* SkySides from which light counts */
-} Facing;
-
-/* Aims shadow rays of `live` at the ends of the lights; lights at infinity have none. */
-static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *lights, uint16_t live,
-                            RayRows *out)
-{
-    surfaces_leave_along(surfaces, lights->wi, out);
-    memcpy(out->distance_m, lights->distance_m, sizeof out->distance_m);
-    memcpy(out->end, lights->end, sizeof out->end);
-    memcpy(out->end_n, lights->end_n, sizeof out->end_n);
-    memcpy(out->end_error_m, lights->end_error_m, sizeof out->end_error_m);
-    ray_aim_run(out, live);
-}
-
-/* Starts the path's shadow ray. */
-static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const RayRows *aim,
-                             const LightRows *lights)
-{
-    /* An empty segment is clear. */
-    float t_max = lights->visibility[lane]->is_shadowless ? -1.0f : aim->t_max[lane];
-    ray_batch_start(&w->shadow.rays, i, wide_get3(aim->origin, lane),
-                    wide_get3(aim->direction, lane), t_max, w->rays.time[i]);
-    w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
-    w->shadow.state[i] = SHADOW_QUEUED;
-}
-
-/* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
- * queued, and multiplied in later. */
-static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
-                            const RayRows *aim, Spectrum factor)
-{
-    ShadowLight *out = &w->lights[i];
-    uint32_t k = surface.lane;
-    out->depth = surface_depth(surface) + 1;
-    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
-    if (w->reads.shadow_footprints) {
-        SurfaceHit hit = surface_get(surface);
-        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
-                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &out->diff);
-    }
-    /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
-    out->is_cone = w->paths[i].history.is_cone;
-    switch (lights->value[k]) {
-    case LIGHT_VALUE_KNOWN:
-        factor = spectrum_mul(factor, light_radiance(lights, k));
-        break;
-    case LIGHT_VALUE_ENVIRONMENT: {
-        EnvironmentFootprint cell = lights_environment_cell(w->shared->lights, lights->place[k].uv);
-        wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
-        break;
-    }
-    case LIGHT_VALUE_MESH:
-        factor = wave_send_to_mesh(w, i, surface, lights, factor);
-        break;
-    }
-    start_shadow_ray(w, i, k, aim, lights);
-    wave_set_shadow_light(w, i, factor, lights->light_group[k]);
-}
-
-/* Returns the part of f that reaches the light's visible kinds of bounces. */
-static Spectrum visible_f(BsdfPoint bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
-{
-    uint32_t reflected = invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
-    if (!(invisible_to & (uint32_t)SCENE_RAYS_BOUNCED))
-        return f;
-    if (bsdf_point_is_transmitted(bsdf, wi))
-        return invisible_to & SCENE_RAYS_TRANSMISSION ? spectrum_splat(0.0f) : f;
-    if (reflected == 0)
-        return f;
-    if (reflected == (SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY))
-        return spectrum_splat(0.0f);
-    Spectrum kinds[BSDF_KINDS];
-    bsdf_point_eval_kinds(bsdf, wi, kinds);
-    Spectrum diffuse = kinds[BSDF_KIND_DIFFUSE];
-    return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
-}
-
-/* Returns whether the light shines on this path: PATH_ALONE sees no meshes but catchers and lamps. */
-static bool is_lit_by(const Wave *w, const Path *path, const LightRows *lights, uint32_t lane)
-{
-    if (!(path->flags & PATH_ALONE) || lights->value[lane] != LIGHT_VALUE_MESH)
-        return true;
-    const SceneInstance *instance = &w->shared->scene->instances[lights->instance[lane]];
-    return instance->is_shadow_catcher || instance->is_lamp;
-}
-
-/* Returns whether the light that was drawn for the path may shine on it. */
-static bool may_shine(const Wave *w, uint32_t i, const LightRows *lights, uint32_t lane)
-{
-    const Path *path = &w->paths[i];
-    return wave_light_reaches(lights->visibility[lane], path->depth) &&
-           is_lit_by(w, path, lights, lane);
-}
-
-/* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
-static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facing *facing,
-                            uint16_t live, LightRows *lights)
-{
-    alignas(64) WideRow u[2], time = {0};
-    draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
-    for (uint32_t k = 0; k < points->count && w->reads.time; ++k)
-        time[k] = w->rays.time[points->path[k]];
-    const LightQueries queries = {.position = points->surfaces->P,
-                                  .normal = facing->normal,
-                                  .sides = facing->sides,
-                                  .time = time,
-                                  .u = u};
-    uint16_t drawn = lights_sample_points(w->shared->lights, &queries, live, lights);
-    WIDE_EACH(k, drawn)
-    if (!may_shine(w, points->path[k], lights, k))
-        drawn = (uint16_t)(drawn & ~(1u << k));
-    return drawn;
-}
-
-/* Sends the shadow ray to a light that was drawn, if it can contribute. f: the BSDF times the cosine; pdf: the density with
- * which the BSDF's own sampling draws the light's direction. */
-static void weigh_light(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                        const LightRows *lights, const RayRows *aim, Spectrum f, float pdf)
-{
-    uint32_t k = surface.lane;
-    if (w->keeps_diffuse_fraction)
-        f = visible_f(bsdf, wide_get3(lights->wi, k), lights->visibility[k]->invisible_to, f);
-    float mis_weight = wave_light_mis_weight(w->shared, lights, k, pdf);
-    if (spectrum_is_black(f) || mis_weight == 0.0f)
-        return;
-    if (w->path_kinds)
-        kinds_record_light(w, i, bsdf, lights);
-    send_shadow_ray(w, i, surface, lights, aim,
-                    spectrum_scale(spectrum_mul(w->paths[i].beta, f), mis_weight / lights->pdf[k]));
-}
-
-/* Takes the radiance of a place of the sky from the table where the lobes of the point cannot tell more. */
-static void know_sky(const Wave *w, LightRows *lights, uint32_t k, float lobe_pdf)
-{
-    Spectrum radiance;
-    if (lights->value[k] != LIGHT_VALUE_ENVIRONMENT ||
-        !lights_know_sky(w->shared->lights, &lights->place[k], lobe_pdf, &radiance))
-        return;
-    SPECTRUM_EACH(c) lights->radiance[c][k] = radiance.c[c];
-    lights->value[k] = LIGHT_VALUE_KNOWN;
-}
-
-/* Samples one light for each point of `live`. guidance: NULL where no field takes part. */
-static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block,
-                          const Facing *facing, const Guidance *guidance, uint16_t live)
-{
-    LightRows lights;
-    alignas(64) BsdfRow f[3], pdf;
-    RayRows aim;
-    uint16_t smooth = live & bsdf_block_smooth(block);
-    uint16_t drawn = smooth ? draw_lights(w, points, facing, smooth, &lights) : 0;
-    if (drawn == 0)
-        return;
-    bsdf_block_eval(block, lights.wi, drawn, f, pdf);
-    if (guidance)
-        guidance_mix(w, guidance, lights.wi, drawn, pdf);
-    if (w->reads.curves)
-        WIDE_EACH(k, drawn)
-    wave_find_end(w, points->path[k], wide_get3(points->surfaces->P, k), &lights, k);
-    aim_shadow_rays(points->surfaces, &lights, drawn, &aim);
-    WIDE_EACH(k, drawn)
-    {
-        know_sky(w, &lights, k, pdf[k]);
-        weigh_light(w, points->path[k], (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k},
-                    &lights, &aim, (Spectrum){{f[0][k], f[1][k], f[2][k]}}, pdf[k]);
     }
 }
 
@@ -416,6 +218,7 @@ static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
     path->body = hit.instance;
     path->walk_steps = 0;
     path->flags |= PATH_INSIDE;
+    w->has_walks = true;
     ++path->event;
     if (w->reads.path_footprints)
         footprint_scatter(&hit, sample.wi, DIFFUSE_PDF, 1.0f, &path->diff);
@@ -443,15 +246,13 @@ static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const Bsdf
                              WideRow out_pdf)
 {
     alignas(64) BsdfRow u[3] = {{0}};
-    for (uint32_t k = 0; k < points->count; ++k)
-        if (block->counts[k] == 0)
-            live = (uint16_t)(live & ~(1u << k));
-    draw_pairs(w, points, SAMPLE_BSDF_UV, live, u);
-    for (uint32_t k = 0; k < points->count; ++k) {
+    live &= bsdf_block_scattering(block);
+    points_draw_pairs(w, points, SAMPLE_BSDF_UV, live, u);
+    WIDE_EACH(k, live & bsdf_block_two_sided(block))
+    {
         const Path *path = &w->paths[points->path[k]];
-        if (live >> k & 1 && bsdf_point_needs_side((BsdfPoint){block, k}))
-            u[2][k] = sampler_1d(&w->shared->sampler, path->key,
-                                 sample_dimension(path->event, SAMPLE_BSDF_SIDE));
+        u[2][k] = sampler_1d(&w->shared->sampler, path->key,
+                             sample_dimension(path->event, SAMPLE_BSDF_SIDE));
     }
     return guidance ? guidance_sample(w, guidance, block, points->path, u, live, out, out_pdf)
                     : bsdf_block_sample(block, u, live, out);
@@ -613,15 +414,25 @@ static uint16_t paths_with(const Wave *w, const PointBlock *points, uint16_t liv
     return (uint16_t)(live & lanes);
 }
 
-/* Adds what the surfaces of `live` emit. Returns the points whose paths go on. */
-static uint16_t meet_surfaces(Wave *w, const PointBlock *points, const BsdfBlock *block,
-                              uint16_t live)
+/* Counts the points of `live` whose closures had a fault. */
+static void count_bsdf_faults(Wave *w, const BsdfBlock *block, uint16_t live)
 {
-    uint16_t ends = paths_with(w, points, live, PATH_LAST);
+    uint32_t any = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        any |= block->faults[k];
+    if (SORT_LIKELY(any == 0))
+        return;
+    WIDE_EACH(k, live) w->counters.bsdf_faults += block->faults[k] != 0;
+}
+
+/* Adds what the surfaces of `live` emit. last: points whose paths are PATH_LAST. Returns the points whose paths go on. */
+static uint16_t meet_surfaces(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                              uint16_t last, uint16_t live)
+{
+    uint16_t ends = live & last;
     uint16_t has_hole = live & wide_nonzero3(block->holdout);
     uint16_t shines = live & wide_nonzero3(block->emission);
-    for (uint32_t k = 0; k < points->count; ++k)
-        w->counters.bsdf_faults += live >> k & 1 && block->faults[k] != 0;
+    count_bsdf_faults(w, block, live);
     for (uint32_t lanes = has_hole; lanes; lanes &= lanes - 1) {
         uint32_t k = (uint32_t)__builtin_ctz(lanes);
         cut_holdout(w, &w->paths[points->path[k]], (BsdfPoint){block, k});
@@ -653,7 +464,7 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
     bsdf_block_sides(block, facing.sides);
     if (guidance)
         guidance_find(w, points->surfaces, facing.normal, block, live, guidance);
-    sample_lights(w, points, block, &facing, guidance, lit & live);
+    points_sample_lights(w, points, block, &facing, guidance, lit & live);
     uint16_t has_direction = sample_bsdfs(w, points, block, guidance, live, &drawn, mixed);
     surfaces_leave_along(points->surfaces, drawn.wi, &out);
     ray_leave_run(&out, has_direction);
@@ -672,10 +483,9 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
     }
 }
 
-/* Returns the points of `live` whose paths may still sample lights. */
-static uint16_t points_to_light(const Wave *w, const PointBlock *points, uint16_t live)
+/* Returns the points of `lit` whose paths sample lights. */
+static uint16_t points_to_light(const Wave *w, const PointBlock *points, uint16_t lit)
 {
-    uint16_t lit = live & (uint16_t)~paths_with(w, points, live, PATH_LAST);
     for (uint32_t k = 0; k < points->count && w->reads.catchers; ++k)
         if (lit >> k & 1 && !gathers_light(w, points, k))
             lit = (uint16_t)(lit & ~(1u << k));
@@ -687,15 +497,16 @@ static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
 {
     alignas(64) BsdfRow blur = {0};
     uint16_t live = (uint16_t)((1u << points->count) - 1u);
-    for (uint32_t k = 0; k < points->count; ++k) {
+    uint16_t last = paths_with(w, points, live, PATH_LAST);
+    for (uint32_t k = 0; k < points->count && w->shared->settings->filter_glossy > 0.0f; ++k)
         blur[k] = least_alpha(w->shared, &w->paths[points->path[k]]);
-        if (w->reads.holdouts &&
-            ends_at_hole(w, points->path[k], (uint32_t)points->surfaces->instance[k]))
+    for (uint32_t k = 0; k < points->count && w->reads.holdouts; ++k)
+        if (ends_at_hole(w, points->path[k], (uint32_t)points->surfaces->instance[k]))
             live = (uint16_t)(live & ~(1u << k));
-    }
     const BsdfBlock *block = shade_block(w->shade, first, blur);
-    live = meet_surfaces(w, points, block, live);
-    scatter_block(w, points, block, points_to_light(w, points, live), live, first);
+    live = meet_surfaces(w, points, block, last, live);
+    uint16_t lit = points_to_light(w, points, live & (uint16_t)~last);
+    scatter_block(w, points, block, lit, live, first);
 }
 
 /* --- finding surfaces --------------------------------------------------------------------------- */
@@ -802,9 +613,9 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
 {
     const uint32_t *paths = w->order + begin;
     uint32_t material = w->materials[paths[0]];
-    bool has_first = false;
-    for (uint32_t k = 0; k < n; ++k)
-        has_first = has_first || !(w->paths[paths[k]].flags & PATH_SEEN);
+    bool has_first = false, asks = w->levels || w->reads.first_surface;
+    for (uint32_t k = 0; asks && !has_first && k < n; ++k)
+        has_first = !(w->paths[paths[k]].flags & PATH_SEEN);
     uint32_t parts = w->reads.surface[material] | (has_first ? w->reads.first_surface : 0);
     for (uint32_t first = 0; first < n; first += SSL_BLOCK) {
         uint32_t count = n - first < SSL_BLOCK ? n - first : SSL_BLOCK;

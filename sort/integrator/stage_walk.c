@@ -100,9 +100,12 @@ static void leave(Wave *w, uint32_t i)
 
 void stage_walk(Wave *w)
 {
-    for (uint32_t i = 0; i < w->count; ++i) {
+    uint32_t count = w->has_walks ? w->count : 0;
+    w->has_walks = false;
+    for (uint32_t i = 0; i < count; ++i) {
         if (!(w->paths[i].flags & PATH_INSIDE))
             continue;
+        w->has_walks = true;
         if (w->hits.shape[i] == HIT_NONE)
             scatter(w, i);
         else

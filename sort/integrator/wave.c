@@ -356,15 +356,6 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
     add3(w->samples[path->sample].aov + at, rgb);
 }
 
-void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group)
-{
-    ASSERT(path < w->count);
-    w->lights[path].light = light;
-    w->lights[path].light_group = light_group;
-    if (spectrum_is_black(light))
-        w->shadow.state[path] = SHADOW_DEAD;
-}
-
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint)
 {
     const Path *path = &w->paths[sky->path];
@@ -411,19 +402,6 @@ void wave_evaluate_sky(Wave *w)
 static float heuristic(bool is_environment, float pdf, float pdf_other)
 {
     return is_environment ? mis_balance(pdf, pdf_other) : mis_power(pdf, pdf_other);
-}
-
-float wave_light_mis_weight(const WaveShared *s, const LightRows *lights, uint32_t lane,
-                            float bsdf_pdf)
-{
-    const SceneLightVisibility *visibility = lights->visibility[lane];
-    ASSERT(lights->pdf[lane] > 0.0f && bsdf_pdf >= 0.0f);
-    if (lights->is_delta[lane] || visibility->is_shadowless || visibility->is_sampled_only ||
-        s->strategy == WAVE_STRATEGY_LIGHTS)
-        return 1.0f;
-    return s->strategy == WAVE_STRATEGY_MIS
-               ? heuristic(lights->is_environment[lane], lights->pdf[lane], bsdf_pdf)
-               : 0.0f;
 }
 
 Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *visibility)

@@ -188,6 +188,8 @@ struct Wave {
     FilmAovSet aovs;
     /* The film reads more of samples than radiance and ids. */
     bool keeps_aovs;
+    /* Some path may be PATH_INSIDE. */
+    bool has_walks;
     WaveReads reads;
     RayBatch rays;
     /* [capacity] by path: the SceneRays that each ray counts as; NULL: every ray sees every instance. */
@@ -297,10 +299,10 @@ void guides_finish(Wave *w, uint32_t sample_count);
 /* Sets the end of the shadow ray to a point that light sampling drew on a curve for a lane of `lights` and path i, which is at
  * `from`; other lights have theirs. */
 void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, uint32_t lane);
-/* Returns `factor` times the radiance of a point that light sampling drew for the surface's lane on a mesh, if that is known
- * without a kernel; otherwise it queues the point, and the product is set later. */
-Spectrum wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
-                           Spectrum factor);
+/* Queues a point that light sampling drew for the surface's lane on a mesh, whose radiance takes a kernel. `factor` times that
+ * is set later. */
+void wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+                       Spectrum factor);
 /* Adds `factor` times the emission of a surface that the ray of path i met and that light sampling finds with density
  * `pdf`. distance_m: from the last scatter. */
 void wave_meet_mesh(Wave *w, uint32_t i, SurfaceLane surface, Spectrum factor, float distance_m,
@@ -335,7 +337,15 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
                        uint32_t at);
 
 /* Sets the light of the path's shadow ray once its radiance is known. Cancels the ray when the light is black. */
-void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
+static inline void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light,
+                                         uint32_t light_group)
+{
+    ASSERT(path < w->count);
+    w->lights[path].light = light;
+    w->lights[path].light_group = light_group;
+    if (spectrum_is_black(light))
+        w->shadow.state[path] = SHADOW_DEAD;
+}
 /* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. */
 void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop);
 /* Queues light from the environment. */
@@ -388,9 +398,6 @@ Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *vis
 /* --- multiple importance sampling: weights in [0, 1] -------------------------------------------- *
  * The environment's table is made for the balance heuristic (environment_table.h); other lights have the power heuristic. */
 
-/* Returns the weight of a light sample whose direction BSDF sampling draws with density bsdf_pdf per solid angle. */
-float wave_light_mis_weight(const WaveShared *s, const LightRows *lights, uint32_t lane,
-                            float bsdf_pdf);
 /* Returns the weight of light that the path's ray met and that light sampling finds with density light_pdf per solid
  * angle. visibility: of the light; NULL when light sampling cannot find it. */
 float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,

@@ -109,17 +109,20 @@ static float to_unit(double u)
 
 /* --- triangles: all points at once ----------------------------------------------------------------- */
 
-/* Sets where the instances of the triangles stand, of those that do not move. */
-static void set_instances(const SceneInstance *const instances[SSL_BLOCK], uint16_t lanes,
-                          uint16_t moving, TriangleRows *rows)
+/* Sets where the instances of the triangles stand. */
+static void set_instances(const SceneInstance *const instances[SSL_BLOCK], const float *time,
+                          uint16_t lanes, TriangleRows *rows)
 {
-    const SceneInstance *first = instances[__builtin_ctz(lanes)];
-    bool is_one = moving == 0;
-    WIDE_EACH(k, lanes) is_one = is_one && instances[k] == first;
-    if (is_one)
-        triangle_set_instances(first, rows);
-    else
-        WIDE_EACH(k, lanes & ~moving) triangle_set_instance(instances[k], k, rows);
+    WIDE_EACH(k, lanes)
+    {
+        SceneInstance moved;
+        const SceneInstance *instance = instances[k];
+        if (instance->key_count > 0) {
+            moved = scene_instance_at(instance, time[k]);
+            instance = &moved;
+        }
+        triangle_set_instance(instance, k, rows);
+    }
 }
 
 /* Sets the lanes of `lanes`, and writes something to the others. */
@@ -128,7 +131,7 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
 {
     TriangleRows rows;
     const SceneInstance *instances[SSL_BLOCK];
-    uint16_t moving = 0;
+    uint32_t first = choice->source[__builtin_ctz(lanes)]->instance, others = 0;
     ASSERT(lanes != 0);
     WIDE_EACH(k, lanes)
     {
@@ -137,18 +140,17 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
         float time = queries->time[k];
         triangle_gather(s->mesh, triangle, time, k, &rows);
         instances[k] = &lights->scene->instances[s->instance];
-        if (instances[k]->key_count > 0) {
-            SceneInstance moved = scene_instance_at(instances[k], time);
-            triangle_set_instance(&moved, k, &rows);
-            moving = (uint16_t)(moving | 1u << k);
-        }
+        others |= (s->instance ^ first) | instances[k]->key_count;
         rows.r[k] = to_unit(choice->u[k]);
         rows.known_area[k] = s->moves ? 0.0f : s->areas[part];
         out->value[k] = LIGHT_VALUE_MESH;
         out->instance[k] = s->instance;
         out->triangle[k] = triangle;
     }
-    set_instances(instances, lanes, moving, &rows);
+    if (others == 0)
+        triangle_set_instances(instances[__builtin_ctz(lanes)], &rows);
+    else
+        set_instances(instances, queries->time, lanes, &rows);
     memcpy(rows.position, queries->position, sizeof rows.position);
     memcpy(rows.s, queries->u[1], sizeof rows.s);
     triangle_sample_run(&rows, lanes);

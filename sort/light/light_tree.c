@@ -336,19 +336,42 @@ static void set_points(const WideRow positions[3], const WideRow normals[3], Lig
     memcpy(rows->N, normals, sizeof rows->N);
 }
 
+/* Sets the importance of one node for the point of each lane. */
+static void weigh_one(const LightTree *tree, uint32_t node, uint16_t live, LightTreeRows *rows,
+                      WideRow out_importance)
+{
+    ASSERT(live != 0);
+    spread(&tree->nodes[node], rows);
+    light_tree_node_run(rows, live);
+    memcpy(out_importance, rows->importance, sizeof(WideRow));
+}
+
 /* Sets the importance of a node for the point of each lane. */
 static void weigh(const LightTree *tree, const uint32_t nodes[SSL_BLOCK], uint16_t live,
                   LightTreeRows *rows, WideRow out_importance)
 {
     ASSERT(live != 0);
-    if (is_one_node(nodes, live)) /* near the root */
-        spread(&tree->nodes[nodes[__builtin_ctz(live)]], rows);
-    else
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            if (live >> k & 1)
-                gather(&tree->nodes[nodes[k]], k, rows);
+    WIDE_EACH(k, live) gather(&tree->nodes[nodes[k]], k, rows);
     light_tree_node_run(rows, live);
     memcpy(out_importance, rows->importance, sizeof(WideRow));
+}
+
+/* Sets the importances of the children of each lane's node. */
+static void weigh_children(const LightTree *tree, const uint32_t nodes[SSL_BLOCK], uint16_t live,
+                           LightTreeRows *rows, WideRow out_first, WideRow out_second)
+{
+    uint32_t child[SSL_BLOCK];
+    if (is_one_node(nodes, live)) { /* near the root */
+        uint32_t node = nodes[__builtin_ctz(live)];
+        weigh_one(tree, node + 1, live, rows, out_first);
+        weigh_one(tree, tree->nodes[node].next, live, rows, out_second);
+        return;
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        child[k] = nodes[k] + 1;
+    weigh(tree, child, live, rows, out_first);
+    WIDE_EACH(k, live) child[k] = tree->nodes[nodes[k]].next;
+    weigh(tree, child, live, rows, out_second);
 }
 
 /* What a choice leaves of a number in [0, 1), which rounding does not make 1. */
@@ -391,26 +414,20 @@ static uint16_t descend_all(const LightTree *tree, uint16_t open, LightTreeRows 
                             LightPick *picks)
 {
     alignas(64) WideRow first, second;
-    uint32_t node[SSL_BLOCK] = {0}, child[SSL_BLOCK];
+    uint32_t node[SSL_BLOCK] = {0};
     uint16_t found = 0;
     while (open) {
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            child[k] = node[k] + 1;
-        weigh(tree, child, open, rows, first);
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            if (open >> k & 1)
-                child[k] = tree->nodes[node[k]].next;
-        weigh(tree, child, open, rows, second);
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-            uint16_t lane = (uint16_t)(open & 1u << k);
-            if (!lane)
-                continue;
+        weigh_children(tree, node, open, rows, first, second);
+        WIDE_EACH(k, open)
+        {
+            uint16_t lane = (uint16_t)(1u << k);
             bool goes_on =
                 descend(tree, first_probability(first[k], second[k]), &node[k], &picks[k]);
-            if (goes_on && !is_leaf(&tree->nodes[node[k]]))
+            uint32_t next = tree->nodes[node[k]].next;
+            if (goes_on && !(next & LEAF_BIT))
                 continue;
             open = (uint16_t)(open & ~lane);
-            picks[k].leaf = tree->nodes[node[k]].next & ~(uint32_t)LEAF_BIT;
+            picks[k].leaf = next & ~(uint32_t)LEAF_BIT;
             if (goes_on && picks[k].probability > 0.0f)
                 found |= lane;
         }
@@ -422,11 +439,11 @@ uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions
                                   const WideRow normals[3], uint16_t live, LightPick *picks)
 {
     LightTreeRows rows;
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1) {
-            ASSERT(picks[k].u >= 0.0 && picks[k].u < 1.0);
-            picks[k].leaf = 0, picks[k].probability = 1.0f;
-        }
+    WIDE_EACH(k, live)
+    {
+        ASSERT(picks[k].u >= 0.0 && picks[k].u < 1.0);
+        picks[k].leaf = 0, picks[k].probability = 1.0f;
+    }
     if (tree->leaf_count == 1)
         return live;
     set_points(positions, normals, &rows);
@@ -490,7 +507,7 @@ void light_tree_irradiance_points(const LightTree *tree, const WideRow positions
 {
     LightTreeRows rows;
     set_points(positions, normals, &rows);
-    weigh(tree, (const uint32_t[SSL_BLOCK]){0}, live, &rows, out_irradiance);
+    weigh_one(tree, 0, live, &rows, out_irradiance);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         out_irradiance[k] *= IRRADIANCE_OF_IMPORTANCE;
 }

@@ -91,15 +91,14 @@ void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const ui
                        uint16_t live, WideRow out_u)
 {
     SamplerRows rows;
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1) {
-            if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT))
-                gather(keys[k], dimensions[k], k, &rows);
-            else
-                out_u[k] = to_unit((uint32_t)(independent_bits(*keys[k], dimensions[k]) >> 32));
-        }
-    if (s->kind == SAMPLER_INDEPENDENT || live == 0)
+    if (s->kind == SAMPLER_INDEPENDENT) {
+        WIDE_EACH(k, live)
+        out_u[k] = to_unit((uint32_t)(independent_bits(*keys[k], dimensions[k]) >> 32));
         return;
+    }
+    if (live == 0)
+        return;
+    WIDE_EACH(k, live) gather(keys[k], dimensions[k], k, &rows);
     sampler_one_run(&rows, live);
     memcpy(out_u, rows.x, sizeof rows.x);
 }
@@ -108,18 +107,18 @@ void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const ui
                        uint16_t live, WideRow out_u[2])
 {
     SamplerRows rows;
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (live >> k & 1) {
-            if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT)) {
-                gather(keys[k], dimensions[k], k, &rows);
-                continue;
-            }
+    if (s->kind == SAMPLER_INDEPENDENT) {
+        WIDE_EACH(k, live)
+        {
             uint64_t bits = independent_bits(*keys[k], dimensions[k]);
             out_u[0][k] = to_unit((uint32_t)(bits >> 32));
             out_u[1][k] = to_unit((uint32_t)bits);
         }
-    if (s->kind == SAMPLER_INDEPENDENT || live == 0)
         return;
+    }
+    if (live == 0)
+        return;
+    WIDE_EACH(k, live) gather(keys[k], dimensions[k], k, &rows);
     sampler_pair_run(&rows, live);
     memcpy(out_u[0], rows.x, sizeof rows.x);
     memcpy(out_u[1], rows.y, sizeof rows.y);

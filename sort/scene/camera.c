@@ -308,6 +308,70 @@ bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float tim
     return true;
 }
 
+/* The rays of all lanes of a pinhole that stands still. */
+static void pinhole_rays(const CameraView *view, CameraRows *r)
+{
+    const float3 origin = f3_add(view->position, to_world(view, f3(0, 0, 0)));
+    bool has_far = view->clip_far_m > 0.0f;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        float3 at = f3(view->corner.x + r->film_px[0][k] * view->step.x,
+                       view->corner.y + r->film_px[1][k] * view->step.y, -1.0f);
+        float3 along = to_world(view, at);
+        float inverse_length = 1.0f / f3_length(along);
+        float3 direction = f3_scale(along, inverse_length);
+        float cosine = -f3_dot(direction, view->axis_z);
+        wide_set3(r->origin, k, origin);
+        wide_set3(r->direction, k, direction);
+        r->t_min[k] = view->clip_near_m / cosine;
+        r->t_max[k] = has_far ? view->clip_far_m / cosine : INFINITY;
+    }
+}
+
+/* The differentials of these rays. */
+static void pinhole_diffs(const CameraView *view, CameraRows *r)
+{
+    const float3 still = to_world(view, f3(0, 0, 0));
+    const float3 along_dx = to_world(view, f3(view->step.x, 0.0f, 0.0f));
+    const float3 along_dy = to_world(view, f3(0.0f, view->step.y, 0.0f));
+    WideRow dx[3], dy[3];
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        float3 at = f3(view->corner.x + r->film_px[0][k] * view->step.x,
+                       view->corner.y + r->film_px[1][k] * view->step.y, -1.0f);
+        float inverse_length = 1.0f / f3_length(to_world(view, at));
+        float3 direction = wide_get3(r->direction, k);
+        wide_set3(dx, k, direction_derivative(along_dx, direction, inverse_length));
+        wide_set3(dy, k, direction_derivative(along_dy, direction, inverse_length));
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        r->diff[k] = (RayDiff){
+            .dOdx = still, .dOdy = still, .dDdx = wide_get3(dx, k), .dDdy = wide_get3(dy, k)};
+}
+
+uint16_t camera_rays(const CameraView *view, bool wants_diff, uint16_t live, CameraRows *r)
+{
+    uint16_t seen = 0;
+    if (view->kind == SCENE_CAMERA_PERSPECTIVE && !(view->lens_radius_m > 0.0f) &&
+        view->key_count == 0) {
+        pinhole_rays(view, r);
+        if (wants_diff)
+            pinhole_diffs(view, r);
+        return live;
+    }
+    WIDE_EACH(k, live)
+    {
+        Ray ray;
+        if (!camera_ray(view, f2(r->film_px[0][k], r->film_px[1][k]),
+                        f2(r->lens_u[0][k], r->lens_u[1][k]), r->time[k], &ray,
+                        wants_diff ? &r->diff[k] : NULL))
+            continue;
+        wide_set3(r->origin, k, ray.origin);
+        wide_set3(r->direction, k, ray.direction);
+        r->t_min[k] = ray.t_min, r->t_max[k] = ray.t_max;
+        seen = (uint16_t)(seen | 1u << k);
+    }
+    return seen;
+}
+
 float camera_distance(const CameraView *view, float time, float3 point)
 {
     CameraView moved;

@@ -8,6 +8,7 @@
 
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
+#include "sort/wide/wide.h"
 
 /* A camera with a picture size; a plain value, any thread. Film (x, y) is the point corner + (x, y) step:
  * of the plane z = -1 (perspective), of the plane z = 0 in metres (orthographic), longitude and latitude in
@@ -49,6 +50,18 @@ CameraView camera_view_at(const CameraView *view, float time);
  * to the point in focus, whose derivative is exact. out_diff may be NULL. */
 bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
                 RayDiff *out_diff);
+
+/* The film positions of a block, and the rays through them, by lane. */
+typedef struct CameraRows {
+    alignas(64) WideRow film_px[2];
+    WideRow lens_u[2], time;
+    WideRow origin[3], direction[3], t_min, t_max; /* what camera_rays sets */
+    RayDiff diff[SSL_BLOCK];
+} CameraRows;
+
+/* Sets the rays of the lanes of `live`, each as camera_ray does. wants_diff: otherwise diff stays. Returns the lanes that see
+ * something. */
+uint16_t camera_rays(const CameraView *view, bool wants_diff, uint16_t live, CameraRows *rows);
 
 /* Matrices for points as rows (p' = p M), in the middle of the shutter: to the camera's space, and to the place in the
  * picture, where x and y go from -1 to 1, left to right and bottom to top, in front of the camera, and z grows with the

@@ -59,8 +59,8 @@ static void gather_footprint(const RayDiff *diff, uint32_t k, TriangleRows *r)
     r->is_cone[k] = diff->is_cone;
 }
 
-static void gather(const SceneMesh *mesh, const HitRays *rays, uint32_t parts, SurfaceLane surface,
-                   TriangleRows *r)
+SORT_ALWAYS_INLINE void gather(const SceneMesh *mesh, const HitRays *rays, uint32_t parts,
+                               SurfaceLane surface, TriangleRows *r)
 {
     uint32_t k = surface.lane, triangle = surface_triangle(surface);
     const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
@@ -73,6 +73,18 @@ static void gather(const SceneMesh *mesh, const HitRays *rays, uint32_t parts, S
         gather_tangents(mesh, corner, k, r);
     if (parts & HIT_FOOTPRINT)
         gather_footprint(rays->diff[k], k, r);
+}
+
+/* Gathers all lanes, whose triangles are of one mesh. */
+static void gather_all(const SceneMesh *mesh, const HitRays *rays, uint32_t parts,
+                       const SurfaceBlock *block, TriangleRows *r)
+{
+    if (parts == HIT_NORMAL) /* most surfaces without textures: nothing to ask at each lane */
+        for (uint32_t k = 0; k < block->count; ++k)
+            gather(mesh, rays, HIT_NORMAL, (SurfaceLane){block, k}, r);
+    else
+        for (uint32_t k = 0; k < block->count; ++k)
+            gather(mesh, rays, parts, (SurfaceLane){block, k}, r);
 }
 
 /* Copies rows of what rays brought. Attributes that are not asked for are taken as missing. */
@@ -224,8 +236,15 @@ static uint16_t begin_lanes(const Scene *scene, const HitRays *rays, uint32_t pa
 {
     uint16_t triangles = 0;
     bool is_one = is_one_place(scene, block);
-    if (is_one)
-        triangle_set_instances(&scene->instances[block->instance[0]], rows);
+    if (is_one) {
+        const SceneInstance *instance = &scene->instances[block->instance[0]];
+        const SceneMesh *mesh = &scene->meshes[instance->mesh];
+        triangle_set_instances(instance, rows);
+        if (SORT_LIKELY(!mesh->curves)) {
+            gather_all(mesh, rays, parts, block, rows);
+            return (uint16_t)((1u << block->count) - 1u);
+        }
+    }
     for (uint32_t k = 0; k < block->count; ++k) {
         SurfaceHit on_curve;
         if (begin_lane(scene, rays, parts, !is_one, (SurfaceLane){block, k}, rows, &on_curve))

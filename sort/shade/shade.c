@@ -225,8 +225,11 @@ static void fill_view(const ShadeContext *ctx, const SurfaceBlock *surfaces,
 /* Returns the points of the block that exist and whose shader had no fault. The others emit magenta. */
 static uint16_t good_points(const ShadeContext *ctx, uint32_t first, BsdfBlock *b)
 {
+    uint32_t left = ctx->count - first;
     uint16_t good = 0;
-    for (uint32_t i = 0; i < SSL_BLOCK && first + i < ctx->count; ++i) {
+    if (ctx->host.program->info->fault_site_count == 0)
+        return left < SSL_BLOCK ? (uint16_t)((1u << left) - 1u) : 0xffff;
+    for (uint32_t i = 0; i < SSL_BLOCK && i < left; ++i) {
         if (*fault_word(ctx, first + i) == 0)
             good = (uint16_t)(good | 1u << i);
         else

@@ -31,6 +31,14 @@ static void test_film_filters_integrate_to_one(void **state)
         }
 }
 
+/* The offset of one sample along one axis. */
+static float offset(const PixelFilter *f, float u)
+{
+    WideRow us = {u}, offsets;
+    pixel_filter_sample(f, us, offsets);
+    return offsets[0];
+}
+
 /* The fraction of samples up to a place is the filter's integral up to there. */
 static void test_film_filter_samples_follow_the_filter(void **state)
 {
@@ -42,17 +50,17 @@ static void test_film_filter_samples_follow_the_filter(void **state)
         float last = -f.width_px;
         for (uint32_t i = 1; i < 200; ++i) {
             float u = (float)i / 200.0f;
-            float2 p = pixel_filter_sample(&f, f2(u, 1.0f - u));
+            float2 p = f2(offset(&f, u), offset(&f, 1.0f - u));
             assert_true(p.x >= last && fabsf(p.x) <= 0.5f * f.width_px);
             assert_true(fabsf(p.x + p.y) < 1e-4f);
             double below = integral(f.kind, f.width_px, -0.5 * (double)f.width_px, (double)p.x);
             assert_true(fabs(below - (double)u) < 2e-4);
             last = p.x;
         }
-        float2 corner = pixel_filter_sample(&f, f2(0.0f, 0x1.fffffep-1f));
+        float2 corner = f2(offset(&f, 0.0f), offset(&f, 0x1.fffffep-1f));
         assert_true(fabsf(corner.x + 0.5f * f.width_px) < 1e-3f &&
                     fabsf(corner.y) <= 0.5f * f.width_px);
-        assert_true(pixel_filter_sample(&f, f2(0.5f, 0.5f)).x == 0.0f);
+        assert_true(offset(&f, 0.5f) == 0.0f);
     }
 }
 
@@ -71,8 +79,8 @@ static void test_film_filter_gaussian_damps_a_sine(void **state)
             enum { SAMPLES = 4096 };
             double found = 0.0;
             for (uint32_t j = 0; j < SAMPLES; ++j) {
-                float2 p = pixel_filter_sample(&f, f2(((float)j + 0.5f) / SAMPLES, 0.5f));
-                found += cos(2 * pi * k * (double)p.x) / SAMPLES;
+                float x = offset(&f, ((float)j + 0.5f) / SAMPLES);
+                found += cos(2 * pi * k * (double)x) / SAMPLES;
             }
             assert_true(fabs(found - exp(-2 * pi * pi * k * k * s * s)) < 6e-3);
         }

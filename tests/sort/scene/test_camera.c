@@ -549,10 +549,73 @@ static void test_camera_matrices_show_points_in_their_places(void **state)
     assert_true(to_picture[0] == 0.0f && to_camera[15] == 1.0f);
 }
 
+static void assert_same(float3 a, float3 b)
+{
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+/* Rays of a block have the bits of the single ones, whichever lanes are live. */
+static void check_block(const CameraView *view, uint16_t live, uint64_t *random)
+{
+    CameraRows rows;
+    memset(&rows, 0, sizeof rows);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        rows.film_px[0][k] = 640.0f * fixture_random(random);
+        rows.film_px[1][k] = 360.0f * fixture_random(random);
+        rows.lens_u[0][k] = fixture_random(random), rows.lens_u[1][k] = fixture_random(random);
+        rows.time[k] = fixture_random(random);
+    }
+    uint16_t seen = camera_rays(view, true, live, &rows);
+    assert_true((seen & ~live) == 0);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        Ray ray;
+        RayDiff diff;
+        bool is_seen =
+            camera_ray(view, f2(rows.film_px[0][k], rows.film_px[1][k]),
+                       f2(rows.lens_u[0][k], rows.lens_u[1][k]), rows.time[k], &ray, &diff);
+        if (!(live >> k & 1))
+            continue;
+        assert_int_equal(seen >> k & 1, is_seen);
+        if (!is_seen)
+            continue;
+        assert_same(wide_get3(rows.origin, k), ray.origin);
+        assert_same(wide_get3(rows.direction, k), ray.direction);
+        assert_memory_equal(&rows.t_min[k], &ray.t_min, sizeof ray.t_min);
+        assert_memory_equal(&rows.t_max[k], &ray.t_max, sizeof ray.t_max);
+        assert_same(rows.diff[k].dOdx, diff.dOdx);
+        assert_same(rows.diff[k].dOdy, diff.dOdy);
+        assert_same(rows.diff[k].dDdx, diff.dDdx);
+        assert_same(rows.diff[k].dDdy, diff.dDdy);
+        assert_int_equal(rows.diff[k].is_cone, diff.is_cone);
+    }
+}
+
+static void test_camera_blocks_are_single_rays(void **state)
+{
+    (void)state;
+    static const SceneCameraKind kinds[] = {SCENE_CAMERA_PERSPECTIVE, SCENE_CAMERA_ORTHOGRAPHIC,
+                                            SCENE_CAMERA_EQUIRECTANGULAR, SCENE_CAMERA_FISHEYE};
+    const uint16_t lives[] = {0xffff, 0x0001, 0x8000, 0x5a5a, 0};
+    uint64_t random = 7;
+    for (uint32_t i = 0; i < 4 * SORT_COUNT_OF(kinds); ++i) {
+        SceneCamera camera = test_camera();
+        CameraView view;
+        camera.kind = kinds[i / 4];
+        camera.aperture_radius_m = i & 1 ? 0.3f : 0.0f;
+        camera.clip_near_m = i & 2 ? 0.1f : 0.0f, camera.clip_far_m = i & 2 ? 20.0f : 0.0f;
+        camera.fov_rad = 3.0f, camera.height_m = 2.0f;
+        camera.longitude_rad = f2(-3, 3), camera.latitude_rad = f2(-1.5f, 1.5f);
+        camera_view_init(&camera, 640, 360, &view);
+        for (uint32_t k = 0; k < 20; ++k)
+            check_block(&view, lives[k % SORT_COUNT_OF(lives)], &random);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_camera_aperture_is_a_polygon),
+        cmocka_unit_test(test_camera_blocks_are_single_rays),
         cmocka_unit_test(test_camera_pixels_need_not_be_square),
         cmocka_unit_test(test_camera_pinhole_derivatives),
         cmocka_unit_test(test_camera_lens_derivatives),

@@ -1,0 +1,246 @@
+/* Light sampling at the surfaces of a block: each draws one light, and a shadow ray carries what it brings. */
+#include "sort/integrator/points.h"
+
+#include "sort/shade/footprint_ray.h"
+#include <string.h>
+
+void points_draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot, uint16_t live,
+                       WideRow out_u[2])
+{
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t dimensions[SSL_BLOCK];
+    for (uint32_t k = 0; k < points->count; ++k) {
+        const Path *path = &w->paths[points->path[k]];
+        keys[k] = &path->key;
+        dimensions[k] = sample_dimension(path->event, slot);
+    }
+    sampler_2d_points(&w->shared->sampler, keys, dimensions, live, out_u);
+}
+
+/* --- drawing ------------------------------------------------------------------------------------- */
+
+/* Returns whether the light shines on this path: PATH_ALONE sees no meshes but catchers and lamps. */
+static bool is_lit_by(const Wave *w, const Path *path, const LightRows *lights, uint32_t lane)
+{
+    if (!(path->flags & PATH_ALONE) || lights->value[lane] != LIGHT_VALUE_MESH)
+        return true;
+    const SceneInstance *instance = &w->shared->scene->instances[lights->instance[lane]];
+    return instance->is_shadow_catcher || instance->is_lamp;
+}
+
+/* Returns whether the light that was drawn for the path may shine on it. */
+static bool may_shine(const Wave *w, uint32_t i, const LightRows *lights, uint32_t lane)
+{
+    const Path *path = &w->paths[i];
+    return wave_light_reaches(lights->visibility[lane], path->depth) &&
+           is_lit_by(w, path, lights, lane);
+}
+
+/* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
+static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facing *facing,
+                            uint16_t live, LightRows *lights)
+{
+    alignas(64) WideRow u[2], time = {0};
+    points_draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
+    for (uint32_t k = 0; k < points->count && w->reads.time; ++k)
+        time[k] = w->rays.time[points->path[k]];
+    const LightQueries queries = {.position = points->surfaces->P,
+                                  .normal = facing->normal,
+                                  .sides = facing->sides,
+                                  .time = time,
+                                  .u = u};
+    uint16_t drawn = lights_sample_points(w->shared->lights, &queries, live, lights);
+    WIDE_EACH(k, drawn)
+    if (!may_shine(w, points->path[k], lights, k))
+        drawn = (uint16_t)(drawn & ~(1u << k));
+    return drawn;
+}
+
+/* Takes the radiance of a place of the sky from the table where the lobes of the point cannot tell more. */
+static void know_sky(const Wave *w, LightRows *lights, uint32_t k, float lobe_pdf)
+{
+    Spectrum radiance;
+    if (lights->value[k] != LIGHT_VALUE_ENVIRONMENT ||
+        !lights_know_sky(w->shared->lights, &lights->place[k], lobe_pdf, &radiance))
+        return;
+    SPECTRUM_EACH(c) lights->radiance[c][k] = radiance.c[c];
+    lights->value[k] = LIGHT_VALUE_KNOWN;
+}
+
+/* --- weighing ------------------------------------------------------------------------------------ */
+
+/* Returns the part of f that reaches the light's visible kinds of bounces. */
+static Spectrum visible_f(BsdfPoint bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
+{
+    uint32_t reflected = invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
+    if (!(invisible_to & (uint32_t)SCENE_RAYS_BOUNCED))
+        return f;
+    if (bsdf_point_is_transmitted(bsdf, wi))
+        return invisible_to & SCENE_RAYS_TRANSMISSION ? spectrum_splat(0.0f) : f;
+    if (reflected == 0)
+        return f;
+    if (reflected == (SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY))
+        return spectrum_splat(0.0f);
+    Spectrum kinds[BSDF_KINDS];
+    bsdf_point_eval_kinds(bsdf, wi, kinds);
+    Spectrum diffuse = kinds[BSDF_KIND_DIFFUSE];
+    return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
+}
+
+/* Leaves in f what reaches the lights' visible kinds of bounces. */
+static void hide_kinds(const BsdfBlock *block, const LightRows *lights, uint16_t drawn,
+                       BsdfRow f[3])
+{
+    WIDE_EACH(k, drawn)
+    {
+        Spectrum part =
+            visible_f((BsdfPoint){block, k}, wide_get3(lights->wi, k),
+                      lights->visibility[k]->invisible_to, (Spectrum){{f[0][k], f[1][k], f[2][k]}});
+        SPECTRUM_EACH(c) f[c][k] = part.c[c];
+    }
+}
+
+/* Sets the weights of light samples whose directions BSDF sampling draws with the densities bsdf_pdf per solid angle. */
+static void weigh_samples(const WaveShared *s, const LightRows *lights, const BsdfRow bsdf_pdf,
+                          uint16_t drawn, WideRow out_weight)
+{
+    bool competes = s->strategy == WAVE_STRATEGY_MIS;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        float ratio = bsdf_pdf[k] / lights->pdf[k];
+        float rival = lights->is_environment[k] ? ratio : ratio * ratio;
+        float weight = isinf(lights->pdf[k]) ? 1.0f : 1.0f / (1.0f + rival);
+        out_weight[k] = competes ? weight : 0.0f;
+    }
+    WIDE_EACH(k, drawn)
+    {
+        const SceneLightVisibility *visibility = lights->visibility[k];
+        ASSERT(lights->pdf[k] > 0.0f && bsdf_pdf[k] >= 0.0f);
+        if (lights->is_delta[k] | visibility->is_shadowless | visibility->is_sampled_only |
+            (s->strategy == WAVE_STRATEGY_LIGHTS))
+            out_weight[k] = 1.0f;
+    }
+}
+
+/* Sets by what the radiance of each light is multiplied: throughput, BSDF and weight over density. f: BSDF times cosine. Returns
+ * the points to which light can contribute. */
+static uint16_t weigh_lights(const Wave *w, const PointBlock *points, const LightRows *lights,
+                             const BsdfRow f[3], const BsdfRow bsdf_pdf, uint16_t drawn,
+                             WideRow out_factor[3])
+{
+    alignas(64) WideRow weight, beta[3] = {{0}};
+    weigh_samples(w->shared, lights, bsdf_pdf, drawn, weight);
+    WIDE_EACH(k, drawn)
+    {
+        const Path *path = &w->paths[points->path[k]];
+        SPECTRUM_EACH(c) beta[c][k] = path->beta.c[c];
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        float scale = weight[k] / lights->pdf[k];
+        for (uint32_t c = 0; c < 3; ++c)
+            out_factor[c][k] = beta[c][k] * f[c][k] * scale;
+    }
+    return drawn & wide_nonzero3(f) & wide_positive(weight);
+}
+
+/* --- shadow rays ----------------------------------------------------------------------------------- */
+
+/* Aims shadow rays of `live` at the ends of the lights; lights at infinity have none. */
+static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *lights, uint16_t live,
+                            RayRows *out)
+{
+    surfaces_leave_along(surfaces, lights->wi, out);
+    memcpy(out->distance_m, lights->distance_m, sizeof out->distance_m);
+    memcpy(out->end, lights->end, sizeof out->end);
+    memcpy(out->end_n, lights->end_n, sizeof out->end_n);
+    memcpy(out->end_error_m, lights->end_error_m, sizeof out->end_error_m);
+    ray_aim_run(out, live);
+}
+
+/* Starts the path's shadow ray. */
+static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const RayRows *aim,
+                             const LightRows *lights)
+{
+    /* An empty segment is clear. */
+    float t_max = lights->visibility[lane]->is_shadowless ? -1.0f : aim->t_max[lane];
+    ray_batch_start(&w->shadow.rays, i, wide_get3(aim->origin, lane),
+                    wide_get3(aim->direction, lane), t_max, w->rays.time[i]);
+    w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
+    w->shadow.state[i] = SHADOW_QUEUED;
+}
+
+/* Returns `factor` times the light's radiance. Radiance that takes a kernel or a lookup is queued, and multiplied in later. */
+static Spectrum light_of(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+                         Spectrum factor)
+{
+    uint32_t k = surface.lane;
+    switch (lights->value[k]) {
+    case LIGHT_VALUE_KNOWN:
+        return spectrum_mul(factor, light_radiance(lights, k));
+    case LIGHT_VALUE_ENVIRONMENT: {
+        EnvironmentFootprint cell = lights_environment_cell(w->shared->lights, lights->place[k].uv);
+        wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
+        return factor;
+    }
+    case LIGHT_VALUE_MESH:
+        break;
+    }
+    const ShadeGlow *glow =
+        &w->shared->glows[hit_material(w->shared->scene, lights->instance[k], lights->triangle[k])];
+    if (glow->is_constant)
+        return spectrum_mul(factor, lights->is_backfacing[k] ? glow->back : glow->front);
+    wave_send_to_mesh(w, i, surface, lights, factor);
+    return factor;
+}
+
+/* Sends a shadow ray that carries `factor` times the light's radiance. */
+static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+                            const RayRows *aim, Spectrum factor)
+{
+    ShadowLight *out = &w->lights[i];
+    uint32_t k = surface.lane;
+    out->depth = surface_depth(surface) + 1;
+    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
+    if (w->reads.shadow_footprints) {
+        SurfaceHit hit = surface_get(surface);
+        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
+                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &out->diff);
+    }
+    /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
+    out->is_cone = w->paths[i].history.is_cone;
+    Spectrum light = light_of(w, i, surface, lights, factor);
+    start_shadow_ray(w, i, k, aim, lights);
+    wave_set_shadow_light(w, i, light, lights->light_group[k]);
+}
+
+/* --- all of it ------------------------------------------------------------------------------------- */
+
+void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                          const Facing *facing, const Guidance *guidance, uint16_t live)
+{
+    LightRows lights;
+    alignas(64) BsdfRow f[3], pdf, factor[3];
+    RayRows aim;
+    uint16_t smooth = live & bsdf_block_smooth(block);
+    uint16_t drawn = smooth ? draw_lights(w, points, facing, smooth, &lights) : 0;
+    if (drawn == 0)
+        return;
+    bsdf_block_eval(block, lights.wi, drawn, f, pdf);
+    if (guidance)
+        guidance_mix(w, guidance, lights.wi, drawn, pdf);
+    if (w->reads.curves)
+        WIDE_EACH(k, drawn)
+    wave_find_end(w, points->path[k], wide_get3(points->surfaces->P, k), &lights, k);
+    aim_shadow_rays(points->surfaces, &lights, drawn, &aim);
+    if (w->keeps_diffuse_fraction)
+        hide_kinds(block, &lights, drawn, f);
+    drawn = weigh_lights(w, points, &lights, f, pdf, drawn, factor);
+    WIDE_EACH(k, drawn)
+    {
+        uint32_t i = points->path[k];
+        know_sky(w, &lights, k, pdf[k]);
+        if (w->path_kinds)
+            kinds_record_light(w, i, (BsdfPoint){block, k}, &lights);
+        send_shadow_ray(w, i, (SurfaceLane){points->surfaces, k}, &lights, &aim,
+                        (Spectrum){{factor[0][k], factor[1][k], factor[2][k]}});
+    }
+}
