@@ -69,7 +69,7 @@ EdgeCause edges_choose_cause(Edges *e, IrValue cond, EdgeCause x, EdgeCause y);
 /* The cause of cond ? x : y, by the causes of all three; `cond` is of f. */
 EdgeCause edges_cause_of_choice(Edges *e, IrValue cond, EdgeCause x, EdgeCause y, uint32_t n);
 /* Whether a bool or an int differs at a neighbour. */
-IrValue edges_differs(Edges *e, IrValue here, IrValue there);
+IrValue edges_differs(Edges *e, IrValue own, IrValue there);
 /* Whether the point and a neighbour both come by; 0: always. */
 IrValue edges_both(Edges *e, uint32_t n);
 

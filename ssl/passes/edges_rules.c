@@ -125,10 +125,14 @@ EdgeCause edges_choose_cause(Edges *e, IrValue cond, EdgeCause x, EdgeCause y)
                        ir_build_select(e->b, cond, x.place, y.place)};
 }
 
-IrValue edges_differs(Edges *e, IrValue x, IrValue y)
+IrValue edges_differs(Edges *e, IrValue own, IrValue there)
 {
-    IrKind kind = ir_kind(ir_build_type(e->b, x));
-    return ir_build2(e->b, kind == IR_BOOL ? IR_BXOR : kind == IR_INT ? IR_INE : IR_FNE, x, y);
+    IrKind kind = ir_kind(ir_build_type(e->b, own));
+    return ir_build2(e->b,
+                     kind == IR_BOOL  ? IR_BXOR
+                     : kind == IR_INT ? IR_INE
+                                      : IR_FNE,
+                     own, there);
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */

@@ -133,7 +133,8 @@ static void gradient_at(Shape *s, const float *params, double *out)
 
 #define PI 3.14159265358979
 
-enum { PLACES = 48, MIDDLE = SIZE / 2, WIDTH = 8 }; /* the window's: exp(-d^2 / (2 WIDTH^2)) */
+enum { PLACES = 48, MIDDLE = SIZE / 2 };
+static const double width = 8; /* of the window: exp(-d^2 / (2 width^2)) */
 
 /* A shader, places for its parameters, each in low + [0, span), and the derivatives of the sum of its pixels, with the sizes that errors
  * are relative to. */
@@ -147,7 +148,7 @@ typedef struct Case {
 /* The integral of the window along the line at x, of which it is a function. */
 static double window_at(double x)
 {
-    double d = x - MIDDLE, width = WIDTH;
+    double d = x - (double)MIDDLE;
     return sqrt(2 * PI) * width * exp(-d * d / (2 * width * width));
 }
 
@@ -165,8 +166,8 @@ static void of_disc(const double *p, double *out, double *out_sizes)
 static void of_half_plane(const double *p, double *out, double *out_sizes)
 {
     out[0] = 0;
-    out[1] = -window_at(MIDDLE + p[1]);
-    out_sizes[0] = -WIDTH * out[1]; /* a turn moves the edge by its distance from the middle */
+    out[1] = -window_at((double)MIDDLE + p[1]);
+    out_sizes[0] = -width * out[1]; /* a turn moves the edge by its distance from the middle */
     out_sizes[1] = -out[1];
 }
 
@@ -205,7 +206,7 @@ static void of_staircase(const double *p, double *out, double *out_sizes)
 {
     *out = 0;
     for (int k = -2; k < 12; ++k)
-        *out += WIDTH * window_at(WIDTH * (k - p[0]));
+        *out += width * window_at(width * (k - p[0]));
     *out_sizes = *out;
 }
 
@@ -213,7 +214,7 @@ static void of_stripes(const double *p, double *out, double *out_sizes)
 {
     *out = *out_sizes = 0;
     for (int k = -2; k < 12; ++k) {
-        double edge = WIDTH * window_at(WIDTH * (k - p[0]));
+        double edge = width * window_at(width * (k - p[0]));
         *out += k & 1 ? edge : -edge;
         *out_sizes += edge;
     }

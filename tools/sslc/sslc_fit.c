@@ -246,8 +246,9 @@ static Status walk_line(Run *run, const double *start, uint32_t i, double cell, 
     double x[FIT_MAX_PARAMS], gradient[FIT_MAX_PARAMS] = {0}, value;
     ASSERT(i < run->space.count && run->space.count <= FIT_MAX_PARAMS);
     memcpy(x, start, run->space.count * sizeof *x);
+    const int32_t middle = NODES / 2;
     for (uint32_t k = 0; k < NODES; ++k) {
-        x[i] = start[i] + cell * ((double)k - NODES / 2);
+        x[i] = start[i] + cell * (double)((int32_t)k - middle);
         TRY(fit_shader_evaluate(run->shader, x, &losses[k], NULL, err));
         x[i] += 0.5 * cell;
         TRY(fit_shader_evaluate(run->shader, x, &value, gradient, err));
@@ -261,18 +262,18 @@ static Status walk_line(Run *run, const double *start, uint32_t i, double cell, 
 static Status compare_along(Run *run, const double *start, uint32_t i, Comparison *c, Error *err)
 {
     const FitParam *p = &run->space.params[i];
-    double losses[NODES], gradients[NODES], cell = (p->high - p->low) / 16 / CELLS;
-    double sum = 0, squares = 0;
+    double losses[NODES], gradients[NODES], cell = (p->high - p->low) / (16 * (double)CELLS);
+    double sum = 0, squares = 0, shifts = SHIFTS;
     TRY(walk_line(run, start, i, cell, losses, gradients, err));
     c->gradient = 0;
     for (uint32_t j = 0; j < SHIFTS; ++j) {
-        double slope = (losses[j + CELLS] - losses[j]) / (CELLS * cell), mean = 0;
+        double slope = (losses[j + CELLS] - losses[j]) / ((double)CELLS * cell), mean = 0;
         for (uint32_t k = j; k < j + CELLS; ++k)
-            mean += gradients[k] / CELLS;
-        c->gradient += mean / SHIFTS;
-        c->reference += slope / SHIFTS;
-        sum += (slope - mean) / SHIFTS;
-        squares += (slope - mean) * (slope - mean) / SHIFTS;
+            mean += gradients[k] / (double)CELLS;
+        c->gradient += mean / shifts;
+        c->reference += slope / shifts;
+        sum += (slope - mean) / shifts;
+        squares += (slope - mean) * (slope - mean) / shifts;
     }
     c->doubt = sqrt(fmax(0, squares - sum * sum));
     c->tolerance = 0.05;
