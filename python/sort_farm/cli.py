@@ -55,10 +55,10 @@ def run_run(args, rest) -> int:
         before = records.failures(farm, task) if args.slurm else 0
         try:
             worst = max(worst, Worker(farm, interruption).make(graph, task))
-        except GoOn:
-            tell(f"{name}: interrupted; start it again to go on")
-            return _hand_back(args, farm, task, GO_ON, before)
-        except FarmError as why:
+        except (GoOn, FarmError) as why:
+            if interruption.asked or isinstance(why, GoOn):  # a group's signal also ends what the task has called
+                tell(f"{name}: interrupted; start it again to go on")
+                return _hand_back(args, farm, task, GO_ON, before)
             tell(str(why))
             return _hand_back(args, farm, task, why.code, before)
     return worst
@@ -98,7 +98,14 @@ def run_status(args, rest) -> int:
 
 def run_collect(args, rest) -> int:
     from .collect import collect
-    return collect(manifest.load(args.farm), _interruption(), tell)
+    farm, interruption = manifest.load(args.farm), _interruption()
+    try:
+        return collect(farm, interruption, tell)
+    except (GoOn, FarmError) as why:
+        if not interruption.asked and not isinstance(why, GoOn):
+            raise
+        tell("interrupted; the same command goes on")
+        return GO_ON
 
 
 def run_submit(args, rest) -> int:

@@ -67,6 +67,8 @@ def collect(manifest: Manifest, interruption: Interruption, tell: Callable[[str]
             _remove_leftovers(manifest, shot.name)
             code = code or made
         except FarmError as why:
+            if interruption.asked:
+                raise
             tell(str(why))
             code = FAILED
     return code

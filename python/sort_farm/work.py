@@ -155,6 +155,9 @@ class Worker:
             attempt.end("go_on", "interrupted")
             raise
         except FarmError as why:
+            if self.interruption.asked:  # as was what the task had called
+                attempt.end("go_on", "interrupted")
+                raise GoOn from None
             attempt.end("failed", str(why))
             raise
         attempt.end("done")

@@ -190,6 +190,19 @@ def a_merge(folder):
     assert picture(folder, 1) == single(folder, 1, 8)
 
 
+def whoever_is_called(folder):
+    """A signal to a whole group ends short calls of the renderer too, which is no failure."""
+    sequence(folder, 1)
+    farm = plan(folder, 8, "--parts", 2, frames="1")
+    for called, words in (("--list", ["run", farm, "0001/part/0"]), ("verify", ["run", farm, "0001/part/0"]), ("verify", ["collect", farm]),
+                          ("merge", ["collect", farm])):
+        fake = script(folder / "fake", f'[ "$1" != {called} ] || {{ kill -TERM $PPID; kill -TERM $$; }}\nexec "{RENDER}" "$@"\n')
+        said = run(FARM, *words, code=4, env=environment(SORT_RENDER=str(fake))).stderr
+        assert "interrupted" in said, said
+        run(FARM, "run", farm, "0001/part/0", "0001/part/1")
+    assert "failed" not in [record["outcome"] for record in records(farm)]
+
+
 def script(path, text):
     path.write_text("#!/bin/sh\n" + text)
     path.chmod(0o755)
@@ -223,5 +236,5 @@ def never_a_sample(folder):
     assert picture(folder, 1) == single(folder, 1, 8)
 
 
-run_checks(*(check for check in (never_a_sample, in_the_first_moments, at_any_line, everybody_hears_it, what_nohup_ignores, while_it_plans, a_merge)
+run_checks(*(check for check in (never_a_sample, in_the_first_moments, at_any_line, everybody_hears_it, what_nohup_ignores, while_it_plans, a_merge, whoever_is_called)
              if len(sys.argv) < 3 or check.__name__ in sys.argv[2:]))
