@@ -42,6 +42,7 @@ PICTURES = {
                f"make_closure<Glossy>({GOLD}, 0.6, 1.0, 0.0, 0.0, T, N)"],
     "Specular": each("make_closure<Specular>(color($), 1.5, 0.3, 1.0, 0.0, T, N)", 0.04, "0.6, 0.1, 0.1",
                      "0.95, 0.7, 0.3"),
+    "TintedMetal": each(f"make_closure<TintedMetal>({GOLD}, color($), 0.3, 2.0, 0.0, T, N)", 1, "0.7, 0.4, 0.3", 0),
     "Refraction": each("make_closure<Refraction>(color(0.95), 1.45, $, 0.0, N)", 0.0, 0.25, 0.5),
     "ThinDielectric": each("make_closure<ThinDielectric>(1.5, $, color(1), color(0.8, 0.9, 0.95), N)", 0.0, 0.25, 0.5),
     "Clearcoat": each(f"make_closure<Lambert>({RED}, N) + 0.25 * make_closure<Clearcoat>($, N)", 0.05, 0.2, 0.5),

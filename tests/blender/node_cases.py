@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 import blender_scene as kit
-from node_tiles import VALUES, Case, enum, gradient_image, value
+from node_tiles import IS_4, VALUES, Case, enum, gradient_image, value
 
 
 # --- converters --------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def vector_math(tile, operation):
     kit.link(tile.wide, node.inputs[0])
     node.inputs[1].default_value = (0.5, 0.7, 0.3)
     node.inputs[2].default_value = (-0.2, 0.1, 0.9)
-    node.inputs["Scale"].default_value = 0.6
+    next(s for s in node.inputs if s.identifier == "Scale").default_value = 0.6
     return tile.soft(next(s for s in node.outputs if s.enabled))
 
 
@@ -173,7 +173,7 @@ def wavelength(tile):
 def mapping(tile, kind):
     node = tile.new("ShaderNodeMapping", {"vector_type": kind}, Vector=tile.wide, Rotation=(0.3, 0.5, 0.7),
                     Scale=(2, 3, 0.5))
-    if kind != "NORMAL":
+    if kind in ("POINT", "TEXTURE"):
         node.inputs["Location"].default_value = (0.1, 0.2, 0.3)
     return node.outputs[0]
 
@@ -340,10 +340,65 @@ def noise(tile, dimensions):
                                                W=tile.part(tile.wide, 0), Scale=1.3)
 
 
-@value("ShaderNodeTexVoronoi", 0.01, "Voronoi", enum("ShaderNodeTexVoronoi", "feature"))
+VORONOI = 0.01 if bpy.app.version < (5, 0, 0) else 0.5  # which has its cells' points elsewhere
+
+
+@value("ShaderNodeTexVoronoi", VORONOI, "Voronoi", enum("ShaderNodeTexVoronoi", "feature"))
 def voronoi(tile, feature):
     node = tile.new("ShaderNodeTexVoronoi", {"feature": feature}, Vector=tile.wide, Scale=1.3)
     return next(s for s in node.outputs if s.enabled)
+
+
+def octaves(tile, node_type, output, settings, **inputs):
+    """What Blender 4 added to textures, or no tile where the texture has none of it."""
+    return tile.output(node_type, output, settings, Vector=tile.wide, Scale=1.3, Detail=2.6, Roughness=0.6, Lacunarity=2.3, **inputs)
+
+
+@value("ShaderNodeTexNoise", 0.02, "Noise of type", enum("ShaderNodeTexNoise", "noise_type"))
+def noise_of_type(tile, kind):
+    more = {"Offset": 0.7} if kind in ("HYBRID_MULTIFRACTAL", "RIDGED_MULTIFRACTAL", "HETERO_TERRAIN") else {}
+    if kind in ("HYBRID_MULTIFRACTAL", "RIDGED_MULTIFRACTAL"):
+        more["Gain"] = 1.4
+    settings = {"noise_type": kind, **({"normalize": False} if kind == "FBM" else {})}
+    return tile.soft(octaves(tile, "ShaderNodeTexNoise", "Color", settings, Distortion=0.3, **more))
+
+
+def is_in_4(node_type, setting):
+    """The one case of a setting that is not in every version."""
+    return ["4"] if setting in getattr(bpy.types, node_type).bl_rna.properties else []
+
+
+@value("ShaderNodeTexNoise", 0.01, "Noise, normalised, in", is_in_4("ShaderNodeTexNoise", "normalize"))
+def noise_normalised(tile, _):
+    return octaves(tile, "ShaderNodeTexNoise", "Color", {"normalize": True})
+
+
+@value("ShaderNodeTexVoronoi", VORONOI, "Voronoi octaves", enum("ShaderNodeTexVoronoi", "feature")[:4] if IS_4 else [])
+def voronoi_octaves(tile, feature):
+    distance = octaves(tile, "ShaderNodeTexVoronoi", 0, {"feature": feature, "normalize": True}, Randomness=0.8)
+    node = distance.node
+    if feature == "DISTANCE_TO_EDGE":
+        return distance
+    return tile.join(distance, tile.part(node.outputs["Color"], 1), tile.part(tile.soft(node.outputs["Position"]), 0))
+
+
+@value("ShaderNodeTexVoronoi", VORONOI, "Voronoi normalised", enum("ShaderNodeTexVoronoi", "distance") if IS_4 else [])
+def voronoi_normalised(tile, metric):
+    exponent = {"Exponent": 1.5} if metric == "MINKOWSKI" else {}
+    return octaves(tile, "ShaderNodeTexVoronoi", 0, {"feature": "F2", "distance": metric, "normalize": True,
+                                                     "voronoi_dimensions": "2D"}, **exponent)
+
+
+@value("ShaderNodeTexGabor", 0.02, "Gabor", [f"{kind} {output}" for kind in ("2D", "3D") for output in ("Value", "Phase", "Intensity")])
+def gabor(tile, kind):
+    dimensions, output = kind.split()
+    axis = {"Orientation 3D": (0.3, -0.5, 0.8)} if dimensions == "3D" else {"Orientation 2D": 0.4}
+    found = tile.output("ShaderNodeTexGabor", output, {"gabor_type": dimensions}, Vector=tile.wide, Scale=1.3, Frequency=1.7,
+                        Anisotropy=0.7, **axis)
+    if output != "Phase":
+        return found
+    turns = tile.output("ShaderNodeMath", 0, {"operation": "MULTIPLY"}, Value=found, Value_001=2 * math.pi)  # which has no jumps
+    return tile.soft(tile.output("ShaderNodeMath", 0, {"operation": "SINE"}, Value=turns))
 
 
 @value("ShaderNodeTexMusgrave", 0.01, "Musgrave", enum("ShaderNodeTexMusgrave", "musgrave_type"))

@@ -1,13 +1,13 @@
 """Cases of closures: a ball each, under a sun and a grey sky."""
 
 import blender_scene as kit
-from node_tiles import SURFACES, Case, surface
+from node_tiles import IS_4, SURFACES, Case, inputs_of, surface
 
 surface("Diffuse BSDF", "ShaderNodeBsdfDiffuse", 0.03, None, Roughness=0.5)
 surface("Glossy BSDF", "ShaderNodeBsdfGlossy", 0.04, {"distribution": "GGX"}, Roughness=0.4)
 surface("Glossy BSDF, Beckmann", "ShaderNodeBsdfGlossy", 0.03, {"distribution": "BECKMANN"}, Roughness=0.4)
 surface("Anisotropic BSDF", "ShaderNodeBsdfAnisotropic", 0.04, {"distribution": "GGX"}, Roughness=0.4, Anisotropy=0.5)
-surface("Glass BSDF", "ShaderNodeBsdfGlass", 0.02, {"distribution": "GGX"}, Roughness=0.2)
+surface("Glass BSDF", "ShaderNodeBsdfGlass", 0.03 if IS_4 else 0.02, {"distribution": "GGX"}, Roughness=0.2)
 surface("Refraction BSDF", "ShaderNodeBsdfRefraction", 0.02, {"distribution": "GGX"}, Roughness=0.2)
 surface("Translucent BSDF", "ShaderNodeBsdfTranslucent", 0.03)
 surface("Transparent BSDF", "ShaderNodeBsdfTransparent", 0.03, None, Color=(0.8, 0.5, 0.2, 1))
@@ -15,9 +15,10 @@ surface("Velvet BSDF", "ShaderNodeBsdfVelvet", 0.03, None, Sigma=0.5)
 surface("Toon BSDF", "ShaderNodeBsdfToon", 0.03, {"component": "DIFFUSE"})
 surface("Emission", "ShaderNodeEmission", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
 surface("Background", "ShaderNodeBackground", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
-surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.05, None, Sheen=1.0, Clearcoat=1.0,
-        Base_Color=(0.7, 0.3, 0.1, 1))
-surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
+if not IS_4:  # here, since balls are seen in their neighbours
+    surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.05, None, Sheen=1.0, Clearcoat=1.0,
+            Base_Color=(0.7, 0.3, 0.1, 1))
+    surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
 surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.03, None, Scale=0.1)
 surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.02, None, True, Color=(0.6, 0.4, 0.2, 1), Offset=0.1)
 
@@ -67,7 +68,36 @@ def hair_on_a_mesh(tile):
 
 
 SURFACES.append(Case("Hair BSDF, transmission", "ShaderNodeBsdfHair", 0.03, hair_on_a_mesh))
-surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.05, {"falloff": "RANDOM_WALK_FIXED_RADIUS"},
+surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.05, {"falloff": "RANDOM_WALK" if IS_4 else "RANDOM_WALK_FIXED_RADIUS"},
         Color=(0.8, 0.5, 0.2, 1), Scale=2.0, Anisotropy=0.5)
-surface("Principled BSDF, subsurface", "ShaderNodeBsdfPrincipled", 0.04, {"subsurface_method": "RANDOM_WALK"}, Subsurface=0.3,
-        Subsurface_Color=(0.9, 0.5, 0.2, 1), Specular=0.0)
+if not IS_4:
+    surface("Principled BSDF, subsurface", "ShaderNodeBsdfPrincipled", 0.04, {"subsurface_method": "RANDOM_WALK"}, Subsurface=0.3,
+            Subsurface_Color=(0.9, 0.5, 0.2, 1), Specular=0.0)
+else:
+    PRINCIPLED = "ShaderNodeBsdfPrincipled"
+    surface("Principled BSDF, plastic", PRINCIPLED, 0.02, None, Base_Color=(0.7, 0.3, 0.1, 1))
+    surface("Principled BSDF, index and tint", PRINCIPLED, 0.02, None, Base_Color=(0.7, 0.3, 0.1, 1), IOR=1.8, Roughness=0.3,
+            Specular_IOR_Level=0.8, Specular_Tint=(0.4, 0.7, 1, 1))
+    surface("Principled BSDF, coat", PRINCIPLED, 0.02, None, Base_Color=(0.2, 0.3, 0.6, 1), Coat_Weight=0.8, Coat_Roughness=0.2,
+            Coat_IOR=1.6, Coat_Tint=(0.9, 0.6, 0.4, 1))
+    surface("Principled BSDF, metal", PRINCIPLED, 0.02, None, Metallic=1.0, Roughness=0.4)
+    surface("Principled BSDF, brushed metal", PRINCIPLED, 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4,
+            Anisotropic_Rotation=0.1)
+    surface("Principled BSDF, metal with an edge tint", PRINCIPLED, 0.02, None, Metallic=1.0, Roughness=0.4,
+            Base_Color=(0.9, 0.7, 0.4, 1), Specular_Tint=(0.8, 0.3, 0.1, 1))
+    surface("Principled BSDF, glass", PRINCIPLED, 0.02, None, Transmission_Weight=1.0, Roughness=0.3, Base_Color=(0.9, 0.7, 0.5, 1))
+    surface("Principled BSDF, emission and alpha", PRINCIPLED, 0.02, None, Emission_Color=(0.2, 0.5, 0.9, 1), Emission_Strength=0.4,
+            Alpha=0.6)
+    surface("Principled BSDF, sheen", PRINCIPLED, 0.2, None, Base_Color=(0.1, 0.1, 0.1, 1), Sheen_Weight=1.0, Sheen_Roughness=0.4)
+    surface("Principled BSDF, subsurface", PRINCIPLED, 0.2, None, Subsurface_Weight=1.0, Subsurface_Scale=0.1,
+            Specular_IOR_Level=0.0)
+    if "Diffuse Roughness" in inputs_of(PRINCIPLED):
+        surface("Principled BSDF, rough diffuse", PRINCIPLED, 0.03, None, Base_Color=(0.7, 0.6, 0.5, 1), Diffuse_Roughness=0.8)
+
+METALLIC = "ShaderNodeBsdfMetallic"
+surface("Metallic BSDF", METALLIC, 0.02, None, Roughness=0.3)
+surface("Metallic BSDF, dark edge", METALLIC, 0.02, {"distribution": "GGX"}, Roughness=0.5, Edge_Tint=(0.3, 0.1, 0.05, 1))
+surface("Metallic BSDF, brushed", METALLIC, 0.03, None, Roughness=0.4, Anisotropy=0.6, Rotation=0.2)
+surface("Metallic BSDF, physical", METALLIC, 0.03, {"fresnel_type": "PHYSICAL_CONDUCTOR"}, Roughness=0.3)
+surface("Sheen BSDF, Ashikhmin", "ShaderNodeBsdfSheen", 0.03, {"distribution": "ASHIKHMIN"}, Roughness=0.5)
+surface("Sheen BSDF", "ShaderNodeBsdfSheen", 0.25, None, Roughness=0.5)

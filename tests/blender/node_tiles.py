@@ -10,6 +10,8 @@ import blender_scene as kit
 TILE_PX, CELL_PX, CELLS = 16, 4, 3  # a tile's middle is measured: CELLS x CELLS means
 SPACING = 2.2
 VALUES, SURFACES = [], []
+VERSION = "{}.{}".format(*bpy.app.version)
+IS_4 = bpy.app.version >= (4, 0, 0)
 
 
 class Case:
@@ -17,10 +19,16 @@ class Case:
         self.name, self.node, self.tolerance, self.build, self.is_strand = name, node, tolerance, build, is_strand
 
 
+def is_there(node):
+    return hasattr(bpy.types, node)
+
+
 def value(node, tolerance=0.01, name=None, kinds=None):
-    """A case that gives a socket; with `kinds`, one case for each value of (a setting)."""
+    """A case that gives a socket; with `kinds`, one case for each value of (a setting). None where there is no such node."""
     def add(build):
-        for kind in kinds or [None]:
+        for kind in [None] if kinds is None else kinds:
+            if not is_there(node):
+                continue
             given = name or build.__name__.replace("_", " ")
             VALUES.append(Case(given if kind is None else f"{given} {kind}", node, tolerance,
                                build if kind is None else (lambda tile, kind=kind: build(tile, kind))))
@@ -29,7 +37,8 @@ def value(node, tolerance=0.01, name=None, kinds=None):
 
 
 def surface(name, node, tolerance, settings=None, is_strand=False, **inputs):
-    SURFACES.append(Case(name, node, tolerance, lambda tile: tile.new(node, settings, **inputs).outputs[0], is_strand))
+    if is_there(node):
+        SURFACES.append(Case(name, node, tolerance, lambda tile: tile.new(node, settings, **inputs).outputs[0], is_strand))
 
 
 class Tile:
@@ -99,7 +108,17 @@ class Tile:
 
 
 def enum(node_type, setting):
-    return [i.identifier for i in getattr(bpy.types, node_type).bl_rna.properties[setting].enum_items]
+    """Returns the values of a setting; none where there is no such node or setting."""
+    known = getattr(bpy.types, node_type).bl_rna.properties if is_there(node_type) else {}
+    return [i.identifier for i in known[setting].enum_items] if setting in known else []
+
+
+def inputs_of(node_type):
+    """Returns the names of its inputs."""
+    tree = bpy.data.node_groups.new("inputs", "ShaderNodeTree")
+    names = [socket.name for socket in tree.nodes.new(node_type).inputs]
+    bpy.data.node_groups.remove(tree)
+    return names
 
 
 def gradient_image(name, width, height):

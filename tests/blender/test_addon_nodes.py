@@ -1,6 +1,6 @@
 """Each node alone against Cycles, whose values are stored (make_node_reference.py renders them anew). All nodes of a kind
-share one picture. With SORT_WRITE_DIFFERENCES, and then of more samples, the differences go to node_differences.json, of which
-scripts/blender-node-table makes a page."""
+share one picture. With SORT_WRITE_DIFFERENCES=8, and then of eight times the samples, the differences go to
+node_differences_VERSION.json, of which scripts/blender-node-table makes a page."""
 
 import json
 import os
@@ -16,9 +16,9 @@ import node_surfaces  # noqa: F401
 import node_tiles
 
 HERE = pathlib.Path(__file__).parent
-REFERENCE = json.loads((HERE / "node_reference.json").read_text())
+REFERENCE = json.loads((HERE / f"node_reference_{node_tiles.VERSION}.json").read_text())
 DIFFERENCES = {}
-IS_MEASURED = "SORT_WRITE_DIFFERENCES" in os.environ
+MEASURED_BY = int(os.environ.get("SORT_WRITE_DIFFERENCES", "0"))  # times the usual samples
 
 
 def warnings():
@@ -31,8 +31,8 @@ class NodeTest(unittest.TestCase):
         """Mean difference over the mean, of at least 0.1."""
         cases, build = node_tiles.SCENES[scene_name]
         columns, rows = build()
-        if IS_MEASURED:
-            kit.bpy.context.scene.sort.samples *= 8
+        if MEASURED_BY:
+            kit.bpy.context.scene.sort.samples *= MEASURED_BY
         picture = kit.render()
         self.assertEqual(kit.messages().error, "")
         for number, case in enumerate(cases):
@@ -65,9 +65,9 @@ class NodeTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        if IS_MEASURED:
+        if MEASURED_BY:
             lines = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in DIFFERENCES.items())
-            (HERE / "node_differences.json").write_text("{\n" + lines + "\n}\n")
+            (HERE / f"node_differences_{node_tiles.VERSION}.json").write_text("{\n" + lines + "\n}\n")
 
 
 kit.main()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import bpy
 
-from ..versions import MULTISCATTER
+from ..versions import DIFFUSE_KEEPS_ENERGY, MULTISCATTER
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -40,6 +40,10 @@ def take(*names: str, **renamed: str) -> Callable[[bpy.types.Node], dict]:
 def principled(node: bpy.types.Node) -> dict:
     found = {"multiscatter": MULTISCATTER if node.distribution == "MULTI_GGX" else 0.0}
     return found if "Coat Weight" in node.inputs else {**found, "subsurface_method": node.subsurface_method}
+
+
+def diffuse(node: bpy.types.Node) -> dict:
+    return {"keeps_energy": DIFFUSE_KEEPS_ENERGY}
 
 
 def glossy(node: bpy.types.Node) -> dict:
@@ -133,6 +137,17 @@ def finish_glossy(builder, node: bpy.types.Node, name: str) -> None:
         builder.warn(node, f"Anisotropy {stretch:g} is beyond what closures take; {math.copysign(GLOSSY_STRETCH_MAX, stretch):g} is used")
     if node.distribution == "ASHIKHMIN_SHIRLEY":
         builder.warn(node, "distribution ASHIKHMIN_SHIRLEY is rendered as GGX")
+
+
+def finish_metallic(builder, node: bpy.types.Node, name: str) -> None:
+    _default_tangent(builder, name, "anisotropy")
+    if node.distribution == "BECKMANN" and node.fresnel_type == "F82":
+        builder.warn(node, "distribution BECKMANN of two colours is rendered as GGX")
+
+
+def finish_sheen(builder, node: bpy.types.Node, name: str) -> None:
+    if node.distribution == "MICROFIBER":
+        builder.warn(node, "distribution MICROFIBER is rendered by another model of cloth")
 
 
 def finish_subsurface(builder, node: bpy.types.Node, name: str) -> None:
@@ -291,6 +306,24 @@ def finish_falloff(builder, node: bpy.types.Node, name: str) -> None:
 
 def finish_camera(builder, node: bpy.types.Node, name: str) -> None:
     builder.parameters(name)["world_to_camera"] = numbers(builder.surroundings.world_to_camera)
+
+
+DIMENSIONS = ("1D", "2D", "3D", "4D")
+FRACTALS = ("MULTIFRACTAL", "FBM", "HYBRID_MULTIFRACTAL", "RIDGED_MULTIFRACTAL", "HETERO_TERRAIN")
+
+
+def noise(node: bpy.types.Node) -> dict:
+    """Blender 4 has a Normalize, 4.1 a type."""
+    found = {"dimensions": number_of(node.noise_dimensions, DIMENSIONS)}
+    if hasattr(node, "normalize"):
+        found.update(is_normalized=node.normalize, kind=number_of(getattr(node, "noise_type", "FBM"), FRACTALS))
+    return found
+
+
+def voronoi(node: bpy.types.Node) -> dict:
+    return {"dimensions": number_of(node.voronoi_dimensions, DIMENSIONS), "is_normalized": getattr(node, "normalize", False),
+            "feature": number_of(node.feature, ("F1", "F2", "SMOOTH_F1", "DISTANCE_TO_EDGE", "N_SPHERE_RADIUS")),
+            "metric": number_of(node.distance, ("EUCLIDEAN", "MANHATTAN", "CHEBYCHEV", "MINKOWSKI"))}
 
 
 def wave(node: bpy.types.Node) -> dict:

@@ -56,7 +56,6 @@ class Node:
         return _slug(socket.identifier) if self.outputs is None else self.outputs.get(socket.identifier)
 
 
-DIMENSIONS = ("1D", "2D", "3D", "4D")
 BSDF = {"BSDF": "bsdf"}
 
 
@@ -82,6 +81,7 @@ def _parts(unit: str, mode: Callable) -> Node:
 NORMAL = ("shading_normal",)
 BENT = {**dict.fromkeys(("diffuse_bsdf", "glossy_bsdf", "glass_bsdf", "refraction_bsdf", "translucent_bsdf",
                          "velvet_bsdf", "toon_bsdf", "subsurface_scattering", "bump", "fresnel", "layer_weight"), NORMAL),
+        "metallic_bsdf": NORMAL, "sheen_bsdf": NORMAL,
         "principled_bsdf": ("shading_normal", "clearcoat_normal"),
         "principled_bsdf_4": ("shading_normal", "coat_normal"),
         "specular_bsdf": ("shading_normal", "clear_coat_normal")}
@@ -91,11 +91,11 @@ NOT_CLOSURES = {"bump", "fresnel", "layer_weight"}  # of these
 NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
         lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
-        inputs={"Diffuse Roughness": Unread(0.0), **THIN_FILM}, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
+        inputs=THIN_FILM, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
         options=opt.principled,
         lacks="Christensen-Burley subsurface is rendered as a random walk, with a mean attenuation on exit; correlated shadowing; not read, of "
-              "Blender 4: Diffuse Roughness, Thin Film, the edge tint of metals"),
-    "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf"),
+              "Blender 4: Thin Film"),
+    "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf", options=opt.diffuse),
     "ShaderNodeBsdfGlossy": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
@@ -103,6 +103,11 @@ NODES = {
     "ShaderNodeBsdfGlass": _shader("glass_bsdf", inputs=THIN_FILM, options=opt.take("distribution"), finish=opt.finish_glass,
         lacks="correlated shadowing; not read, of Blender 5: Thin Film"),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
+    "ShaderNodeBsdfMetallic": _shader(
+        "metallic_bsdf", inputs=THIN_FILM, options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
+        lacks="correlated shadowing; Beckmann of two colours is rendered as GGX; not read, of Blender 5: Thin Film"),
+    "ShaderNodeBsdfSheen": _shader("sheen_bsdf", options=opt.take("distribution"), finish=opt.finish_sheen,
+                                   lacks="Microfiber is rendered as another model of cloth"),
     "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),
     "ShaderNodeBsdfVelvet": _shader("velvet_bsdf"),
@@ -120,23 +125,16 @@ NODES = {
         default_vector="uv", finish=opt.finish_image, units=("tex_image", "tex_image_box"),
         lacks="Cubic and Smart use the renderer's filter"),
     "ShaderNodeTexNoise": Node(
-        "tex_noise", {"Lacunarity": Unread(2.0), "Offset": None, "Gain": None}, default_vector="box",
-        options=opt.index(dimensions=("noise_dimensions", DIMENSIONS)),
-        settings={"noise_type": Unread("FBM"), "normalize": Unread(True)},
-        lacks="not supported, of Blender 4: types other than fBM, Lacunarity, unnormalized values"),
+        lambda node: "tex_noise_4" if "Lacunarity" in node.inputs else "tex_noise", default_vector="box", options=opt.noise,
+        units=("tex_noise", "tex_noise_4")),
+    "ShaderNodeTexGabor": Node("tex_gabor", {"Orientation 2D": "orientation_2d", "Orientation 3D": "orientation_3d"},
+                               default_vector="box", options=opt.take(kind="gabor_type")),
     "ShaderNodeTexVoronoi": Node(
-        "tex_voronoi", {"Detail": Unread(0.0), "Roughness": None, "Lacunarity": None}, settings={"normalize": Unread(False)},
-        lacks="not supported, of Blender 4: Detail, normalized values", outputs={"Distance": "distance", "Color": "tint", "Position": "position", "W": "out_w",
-                                "Radius": "radius"},
-        options=opt.index(dimensions=("voronoi_dimensions", DIMENSIONS),
-                       feature=("feature", ("F1", "F2", "SMOOTH_F1", "DISTANCE_TO_EDGE", "N_SPHERE_RADIUS")),
-                       metric=("distance", ("EUCLIDEAN", "MANHATTAN", "CHEBYCHEV", "MINKOWSKI"))),
-        default_vector="box"),
+        "tex_voronoi", outputs={"Distance": "distance", "Color": "tint", "Position": "position", "W": "out_w", "Radius": "radius"},
+        options=opt.voronoi, default_vector="box", lacks="has the points of Blender 3 and 4; those of Blender 5 are elsewhere"),
     "ShaderNodeTexMusgrave": Node(
         "tex_musgrave", default_vector="box", options=opt.index(
-            dimensions=("musgrave_dimensions", DIMENSIONS),
-            kind=("musgrave_type", ("MULTIFRACTAL", "FBM", "HYBRID_MULTIFRACTAL", "RIDGED_MULTIFRACTAL",
-                                    "HETERO_TERRAIN")))),
+            dimensions=("musgrave_dimensions", opt.DIMENSIONS), kind=("musgrave_type", opt.FRACTALS))),
     "ShaderNodeTexWave": Node("tex_wave", {"Phase Offset": "phase"}, default_vector="box", options=opt.wave),
     "ShaderNodeTexMagic": Node("tex_magic", default_vector="box", options=opt.take(depth="turbulence_depth")),
     "ShaderNodeTexBrick": Node(
@@ -147,7 +145,7 @@ NODES = {
         kind=("gradient_type", ("LINEAR", "QUADRATIC", "EASING", "DIAGONAL", "RADIAL", "QUADRATIC_SPHERE",
                                 "SPHERICAL")))),
     "ShaderNodeTexWhiteNoise": Node("tex_white_noise", default_vector="box",
-                                    options=opt.index(dimensions=("noise_dimensions", DIMENSIONS))),
+                                    options=opt.index(dimensions=("noise_dimensions", opt.DIMENSIONS))),
 
     "ShaderNodeTexCoord": Node(
         "texture_coordinate", outputs={"Generated": "box", "Normal": "shading_normal", "UV": "uv",
