@@ -349,13 +349,11 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
     float distance = f3_length(f3_sub(surface_vector(surface, b->P), path->from));
     float pdf = 0.0f;
     if (!(path->flags & PATH_SPECULAR)) {
-        const MeshLightHit met = {surface_instance(surface),
-                                  surface_triangle(surface),
-                                  b->b1[surface.lane],
-                                  surface_vector(surface, b->I),
-                                  distance,
-                                  surface_vector(surface, b->Ng)};
-        pdf = lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i], &met);
+        const MeshLightHit met = {surface_instance(surface),     surface_triangle(surface),
+                                  b->b1[surface.lane],           b->b2[surface.lane],
+                                  surface_vector(surface, b->I), distance};
+        const LightQuery from = {path->from, path->from_n, path->from_sides};
+        pdf = lights_mesh_pdf(w->shared->lights, &from, w->rays.time[i], &met);
     }
     float mis_weight =
         wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL, false);

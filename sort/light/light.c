@@ -67,15 +67,6 @@ float source_shape_share(const Source *s, const LightShape *shape, float3 wi)
     return s->is_spot ? source_spot_falloff(s, f3_dot(wi, s->axis)) : light_shape_beam(shape, wi);
 }
 
-/* Area density to solid angle; 0 edge-on. Triangles emit to both sides as far as sampling goes: the
- * material decides. */
-static float triangle_pdf(float area, float3 wi, float distance_m, float3 ng)
-{
-    double cosine = fabs((double)f3_dot(wi, ng)) / (double)f3_length(ng);
-    double pdf = (double)distance_m * (double)distance_m / (cosine * (double)area);
-    return pdf > 0.0 && pdf < 1e30 ? (float)pdf : 0.0f;
-}
-
 /* --- lights that are met -------------------------------------------------------------------- */
 
 LightHit lights_shape_hit(const Lights *lights, const LightQuery *from, uint32_t light,
@@ -115,7 +106,29 @@ static uint32_t find_triangle(const Source *s, uint32_t triangle)
     return s->triangles[low] == triangle ? low : NO_SOURCE;
 }
 
-float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
+/* Returns the density with which the triangle's point that was met is drawn. */
+static float triangle_pdf(const Scene *scene, const LightQuery *from, float time,
+                          const MeshLightHit *met)
+{
+    TriangleRows rows;
+    const SceneInstance *instance = &scene->instances[met->instance];
+    SceneInstance moved;
+    if (instance->key_count > 0) {
+        moved = scene_instance_at(instance, time);
+        instance = &moved;
+    }
+    triangle_gather(&scene->meshes[instance->mesh], met->triangle, time, 0, &rows);
+    triangle_set_instance(instance, 0, &rows);
+    wide_set3(rows.position, 0, from->position);
+    wide_set3(rows.facing, 0, from->normal);
+    rows.above[0] = from->sides & SKY_ABOVE ? 1.0f : 0.0f;
+    rows.below[0] = from->sides & SKY_BELOW ? 1.0f : 0.0f;
+    rows.b1[0] = met->b1, rows.b2[0] = met->b2;
+    triangle_density_run(&rows, 1);
+    return rows.pdf[0];
+}
+
+float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
                       const MeshLightHit *met)
 {
     uint32_t instance = met->instance, triangle = met->triangle;
@@ -135,17 +148,13 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
     if (mesh->curves) {
         const CurvePlace place = {
             .u = met->b1, .wi = met->direction, .distance_m = met->distance_m};
-        pdf = curve_light_pdf(lights->scene, instance, triangle, time, position, &place);
+        pdf = curve_light_pdf(lights->scene, instance, triangle, time, from->position, &place);
     } else {
-        float area = s->areas[k];
-        if (s->moves) {
-            float3 p[3];
-            scene_triangle_at(lights->scene, instance, triangle, time, p);
-            area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
-        }
-        pdf = triangle_pdf(area, met->direction, met->distance_m, met->ng);
+        pdf = triangle_pdf(lights->scene, from, time, met);
     }
-    return pdf > 0.0f ? pdf * leaf_probability(lights, position, normal, s->first_leaf + k) : 0.0f;
+    return pdf > 0.0f
+               ? pdf * leaf_probability(lights, from->position, from->normal, s->first_leaf + k)
+               : 0.0f;
 }
 
 uint32_t lights_infinite_count(const Lights *lights)

@@ -134,13 +134,12 @@ LightHit lights_shape_hit(const Lights *lights, const LightQuery *from, uint32_t
 /* A place of an emissive triangle or segment that a ray met in `direction`. */
 typedef struct MeshLightHit {
     uint32_t instance, triangle;
-    float b1; /* a segment's u */
+    float b1, b2; /* b1: a segment's u */
     float3 direction;
     float distance_m;
-    float3 ng; /* a triangle's geometric normal; need not be unit */
 } MeshLightHit;
 /* Returns the density alone; 0 when the material is not known to emit, and where sampling never gets (curve_light.h). */
-float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
+float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
                       const MeshLightHit *met);
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */

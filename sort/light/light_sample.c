@@ -142,7 +142,8 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
         instances[k] = &lights->scene->instances[s->instance];
         others |= (s->instance ^ first) | instances[k]->key_count;
         rows.r[k] = to_unit(choice->u[k]);
-        rows.known_area[k] = s->moves ? 0.0f : s->areas[part];
+        rows.above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
+        rows.below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
         out->value[k] = LIGHT_VALUE_MESH;
         out->instance[k] = s->instance;
         out->triangle[k] = triangle;
@@ -152,6 +153,7 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
     else
         set_instances(instances, queries->time, lanes, &rows);
     memcpy(rows.position, queries->position, sizeof rows.position);
+    memcpy(rows.facing, queries->normal, sizeof rows.facing);
     memcpy(rows.s, queries->u[1], sizeof rows.s);
     triangle_sample_run(&rows, lanes);
     memcpy(out->wi, rows.wi, sizeof out->wi);

@@ -110,6 +110,7 @@ static double check_strategies(Setting *s)
 {
     enum { SAMPLES = 120000 };
     const float3 normal = {0, 1, 0};
+    const LightQuery from = {s->position, normal, SKY_ABOVE};
     const double chance = (double)warp_cone_pdf(0.4f);
     const Sampler independent = {SAMPLER_INDEPENDENT};
     ZTest by_light = {0}, by_chance = {0}, density = {0};
@@ -130,8 +131,8 @@ static double check_strategies(Setting *s)
                 e = is_there ? (double)maxf(l.wi.y, 0.0f) / (double)l.pdf_solid_angle : 0.0;
                 if (is_there && hit.triangle == l.triangle) {
                     float pdf = lights_mesh_pdf(
-                        s->lights, s->position, normal, s->time,
-                        &(MeshLightHit){hit.instance, hit.triangle, hit.b1, l.wi, d, hit.Ng});
+                        s->lights, &from, s->time,
+                        &(MeshLightHit){hit.instance, hit.triangle, hit.b1, hit.b2, l.wi, d});
                     same += fabsf(pdf - l.pdf_solid_angle) < 0.01f * pdf;
                 }
             }
@@ -140,10 +141,9 @@ static double check_strategies(Setting *s)
         float3 cone = warp_cone(u, 0.4f), d = f3(cone.x, cone.z, cone.y);
         e = 0.0;
         if (trace(s, d, &hit)) {
-            float pdf =
-                lights_mesh_pdf(s->lights, s->position, normal, s->time,
-                                &(MeshLightHit){hit.instance, hit.triangle, hit.b1, d,
-                                                f3_length(f3_sub(hit.P, s->position)), hit.Ng});
+            float pdf = lights_mesh_pdf(s->lights, &from, s->time,
+                                        &(MeshLightHit){hit.instance, hit.triangle, hit.b1, hit.b2,
+                                                        d, f3_length(f3_sub(hit.P, s->position))});
             ++met;
             missed += pdf == 0.0f;
             e = pdf > 0.0f ? (double)d.y / chance : 0.0;
@@ -225,9 +225,8 @@ static void test_light_curves_that_are_none(void **state)
         Lights *lights = shining(f);
         LightSample s;
         assert_false(lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), 0, f2(0.3f, 0.4f), &s));
-        assert_true(lights_mesh_pdf(lights, f3(0, 0, 0), f3(0, 1, 0), 0,
-                                    &(MeshLightHit){0, 0, 0.5f, f3(0, 1, 0), 1, f3(0, 1, 0)}) ==
-                    0.0f);
+        assert_true(lights_mesh_pdf(lights, &(LightQuery){.normal = f3(0, 1, 0)}, 0,
+                                    &(MeshLightHit){0, 0, 0.5f, 0.0f, f3(0, 1, 0), 1}) == 0.0f);
         lights_destroy(lights);
         fixture_destroy(f);
     }

@@ -160,12 +160,69 @@ static void test_light_rectangle_cut_by_the_horizon(void **state)
     }
 }
 
+/* The square of one metre as two triangles that shine, in an instance at any scale: their means, the density with which rays that
+ * meet them are weighed, and what the cosine gains. */
+static void test_light_triangles_cut_by_the_horizon(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 100000 };
+    const float scales[] = {1e-6f, 1.0f, 1e6f};
+    const struct {
+        float3 n;
+        float height;
+        double gain; /* the least that counts in the variance, with the choice between both */
+    } cases[] = {{{0, 1, 0}, 0.5f, 1.0}, {{1, 0, 0}, 0.5f, 1.5}, {{0.8f, -0.6f, 0}, 1.0f, 1.2}};
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    const float corners[] = {-0.3f, 0, -0.4f, 0.7f, 0, -0.4f, 0.7f, 0, 0.6f, -0.3f, 0, 0.6f};
+    const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
+    const float emission = 2.0f;
+    for (uint32_t k = 0; k < SORT_COUNT_OF(scales) * SORT_COUNT_OF(cases); ++k) {
+        uint32_t c = k % SORT_COUNT_OF(cases);
+        float s = scales[k / SORT_COUNT_OF(cases)];
+        double expected =
+            rectangle_irradiance(-0.3, -0.4, 1.0, (double)cases[c].height, cases[c].n, SKY_ABOVE);
+        SceneFixture *f = fixture_create();
+        mat4 m = mat4_mul(mat4_translate(f3(0, cases[c].height * s, 0)), mat4_scale(f3(s, s, s)));
+        fixture_instance(f, fixture_mesh(f, corners, 4, indices, 2), fixture_material(f, "m"), m);
+        LightsDesc desc = {
+            .size_bytes = sizeof desc, .scene = &f->scene, .material_emission = &emission};
+        Lights *lights;
+        assert_int_equal(lights_create(&desc, &lights, NULL), STATUS_OK);
+        ZTest by_cosine = {0}, even = {0};
+        for (uint32_t i = 0; i < SAMPLES; ++i) {
+            float2 u = sampler_2d(&independent, sample_key(c, k, i, 22), 1);
+            for (int is_even = 0; is_even < 2; ++is_even) {
+                const LightQuery from = {f3(0, 0, 0), is_even ? f3(0, 0, 0) : cases[c].n,
+                                         is_even ? SKY_ALL_AROUND : SKY_ABOVE};
+                LightSample l;
+                assert_true(lights_sample(lights, from.position, from.normal, 0.5f, u, &l));
+                float same = lights_mesh_pdf(
+                    lights, &from, 0.5f,
+                    &(MeshLightHit){l.instance, l.triangle, l.b1, l.b2, l.wi, l.distance_m});
+                assert_true(fabsf(same - l.pdf_solid_angle) <= 1e-3f * same);
+                double cosine = fmax((double)f3_dot(l.wi, cases[c].n), 0.0);
+                ztest_add(is_even ? &even : &by_cosine, 2.0 * cosine / (double)l.pdf_solid_angle);
+            }
+        }
+        if (ztest_p_value(&by_cosine, expected, 2e-5 * expected) < KIT_SIGNIFICANCE ||
+            ztest_p_value(&even, expected, 2e-5 * expected) < KIT_SIGNIFICANCE)
+            fail_msg("case %u, scale %g: %.9g by cosine, %.9g evenly, expected %.9g", c, (double)s,
+                     by_cosine.mean, even.mean, expected);
+        double ratio = ztest_standard_error(&even) / ztest_standard_error(&by_cosine);
+        if (ratio * ratio < cases[c].gain)
+            fail_msg("case %u: %g of the variance", c, 1.0 / (ratio * ratio));
+        lights_destroy(lights);
+        fixture_destroy(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_light_sphere_on_the_horizon),
         cmocka_unit_test(test_light_coaxial_disks),
         cmocka_unit_test(test_light_rectangle_cut_by_the_horizon),
+        cmocka_unit_test(test_light_triangles_cut_by_the_horizon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

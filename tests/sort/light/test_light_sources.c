@@ -119,18 +119,17 @@ static void test_light_mesh_is_the_cornell_lamp(void **state)
                                   f3_add(f3_scale(p[1], s.b1), f3_scale(p[2], s.b2)));
             float3 reached = f3_madd(cases[k].position, s.distance_m, s.wi);
             assert_true(f3_length(f3_sub(point, reached)) < 1e-5f);
-            float3 ng = f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0]));
-            float pdf = lights_mesh_pdf(lights, cases[k].position, f3(0, 1, 0), 0.5f,
-                                        &(MeshLightHit){s.instance, s.triangle, s.b1, s.wi,
-                                                        s.distance_m, f3_scale(ng, -7.0f)});
+            const LightQuery at = {cases[k].position, f3(0, 1, 0), SKY_ABOVE};
+            float pdf = lights_mesh_pdf(
+                lights, &at, 0.5f,
+                &(MeshLightHit){s.instance, s.triangle, s.b1, s.b2, s.wi, s.distance_m});
             assert_true(fabsf(pdf - s.pdf_solid_angle) < 1e-4f * pdf);
             ztest_add(&z, (double)s.wi.y / (double)s.pdf_solid_angle);
         }
         assert_true(ztest_p_value(&z, cases[k].e, 1e-6) > significance);
     }
-    assert_true(lights_mesh_pdf(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f,
-                                &(MeshLightHit){0, 0, 0.0f, f3(0, 1, 0), 1.0f, f3(0, 1, 0)}) ==
-                0.0f);
+    assert_true(lights_mesh_pdf(lights, &(LightQuery){.normal = f3(0, 1, 0)}, 0.5f,
+                                &(MeshLightHit){0, 0, 0.0f, 0.0f, f3(0, 1, 0), 1.0f}) == 0.0f);
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -198,6 +197,7 @@ static void test_light_every_triangle_is_chosen(void **state)
     const uint32_t triangles = 2 * 256 * 256, samples = 4 * triangles;
     uint32_t instance = fixture_instance(f, fixture_grid(f, 256, 0.0f), bright, mat4_identity());
     const float emission[] = {1.0f};
+    const float third = 1.0f / 3.0f;
     const float3 at = f3(0, 0, 5), up = f3(0, 1, 0);
     Lights *lights = make_lights(f, emission, NULL);
     uint8_t *seen = MEM_ARRAY(uint8_t, triangles);
@@ -216,9 +216,8 @@ static void test_light_every_triangle_is_chosen(void **state)
                          .triangle = i,
                          .distance_m = f3_length(to),
                          .wi = f3_normalize(to)};
-        float pdf =
-            lights_mesh_pdf(lights, at, up, 0.5f,
-                            &(MeshLightHit){instance, i, 0.0f, s.wi, s.distance_m, f3(0, 0, 1)});
+        float pdf = lights_mesh_pdf(lights, &(LightQuery){at, up, SKY_ABOVE}, 0.5f,
+                                    &(MeshLightHit){instance, i, third, third, s.wi, s.distance_m});
         unseen += !seen[i];
         expected += exp(-by_area(f, &s, pdf) * triangle_area(f, instance, i) * samples);
     }

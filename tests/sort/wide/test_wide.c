@@ -27,6 +27,7 @@ static const struct {
     {"triangle_place", &triangle_place_program},
     {"triangle_frame", &triangle_frame_program},
     {"triangle_sample", &triangle_sample_program},
+    {"triangle_density", &triangle_density_program},
     {"triangle_footprint", &triangle_footprint_program},
     {"sampler_one", &sampler_one_program},
     {"sampler_pair", &sampler_pair_program},
