@@ -46,18 +46,16 @@ static LightKinds without(LightKinds kinds, uint32_t hidden)
     return kinds;
 }
 
-void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, const LightRows *lights)
+void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, float3 wi, uint32_t invisible_to)
 {
     const Path *path = &w->paths[i];
-    float3 wi = wide_get3(lights->wi, bsdf.lane);
     LightKinds *kinds = &w->light_kinds[i];
     if (path->flags & PATH_SEEN) {
         *kinds = w->path_kinds[path->sample];
         return;
     }
     bsdf_point_sample_kinds(bsdf, wi, 0, 0, kinds->fraction);
-    uint32_t hidden =
-        wave_hidden_kinds(RAY_REFLECTION, lights->visibility[bsdf.lane]->invisible_to);
+    uint32_t hidden = wave_hidden_kinds(RAY_REFLECTION, invisible_to);
     if (hidden && !bsdf_point_is_transmitted(bsdf, wi))
         *kinds = without(*kinds, hidden);
 }

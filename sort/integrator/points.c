@@ -239,7 +239,8 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
         uint32_t i = points->path[k];
         know_sky(w, &lights, k, pdf[k]);
         if (w->path_kinds)
-            kinds_record_light(w, i, (BsdfPoint){block, k}, &lights);
+            kinds_record_light(w, i, (BsdfPoint){block, k}, wide_get3(lights.wi, k),
+                               lights.visibility[k]->invisible_to);
         send_shadow_ray(w, i, (SurfaceLane){points->surfaces, k}, &lights, &aim,
                         (Spectrum){{factor[0][k], factor[1][k], factor[2][k]}});
     }

@@ -1,5 +1,5 @@
 /* Paths that met a light's shape, or that left the scene: adds the light, and ends them. */
-#include "sort/integrator/wave_state.h"
+#include "sort/integrator/caustics.h"
 
 /* Records that the camera ray left the scene; `beta` is the fraction that the surfaces on the way let through. */
 static void record_nothing(const Wave *w, const Path *path)
@@ -60,7 +60,8 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
             meet_sky(w, &(SkyLight){i, true, is_backdrop, part}, ray.direction, hit.place.uv);
         else if (is_backdrop)
             wave_add_backdrop(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
-        else
+        else if (!caustics_take_seen(w, i, k, spectrum_mul(part, hit.radiance),
+                                     &(LightArrival){true, hit.light_group, path->depth, 0}))
             wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, hit.visibility,
                          at);
     }
@@ -80,6 +81,8 @@ static bool pass_light(Wave *w, uint32_t i)
 {
     if (++w->paths[i].walk_steps > WAVE_WALK_MAX)
         return false;
+    if (w->caustics)
+        caustics_leave(w, i);
     ray_batch_pass(&w->rays, &w->hits, i);
     return true;
 }
@@ -96,11 +99,12 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     Spectrum part = wave_visible_fraction(path, hit.visibility);
     float mis_weight =
         wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle, hit.visibility, false);
-    if (wave_gathers_light(w->shared) && !hit.is_beside)
-        wave_add_met(
-            w, path,
-            spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), mis_weight),
-            hit.light_group, hit.visibility, FILM_AT_EMISSION);
+    Spectrum found =
+        spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), mis_weight);
+    if (wave_gathers_light(w->shared) && !hit.is_beside &&
+        !caustics_take_met(w, i, light, w->hits.t[i], found,
+                           &(LightArrival){true, hit.light_group, path->depth, 0}))
+        wave_add_met(w, path, found, hit.light_group, hit.visibility, FILM_AT_EMISSION);
     bool is_hidden = !(path->flags & PATH_SEEN) && hit.visibility->invisible_to & SCENE_RAYS_CAMERA;
     if (hit.is_beside || is_hidden || hit.visibility->is_permeable)
         return !pass_light(w, i);

@@ -15,6 +15,7 @@
  * delta lobes, which light sampling cannot draw.
  *
  * Emission kernels of meshes and lookups in the sky wait in queues until all paths of the stage are sampled. */
+#include "sort/integrator/caustics.h"
 #include "sort/integrator/points.h"
 
 #include "sort/sampling/warp.h"
@@ -176,12 +177,15 @@ static bool is_at_limit(const WaveShared *s, const PathHistory *history)
 
 /* Updates the path's state, without its ray, after a scatter. Passing straight through a surface is no bounce:
  * densities of lights go on referring to the last surface that scattered. */
-static void update_path(const Wave *w, Path *path, SurfaceLane surface, const Exit *exit,
+static void update_path(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
                         const BsdfDrawn *drawn)
 {
+    Path *path = &w->paths[i];
     const Facing *facing = exit->facing;
     uint32_t k = surface.lane, flags = drawn->flags[k];
     ASSERT(drawn->pdf[k] > 0.0f);
+    if (w->caustics)
+        caustics_follow(w, i, surface, drawn);
     SPECTRUM_EACH(c) path->beta.c[c] *= drawn->weight[c][k];
     ++path->event;
     record_scatter(&path->history, flags);
@@ -272,7 +276,7 @@ static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bs
     }
     if (w->keeps_diffuse_fraction && !is_transparent)
         record_diffuse_fraction(path, bsdf, drawn);
-    update_path(w, path, surface, exit, drawn);
+    update_path(w, i, surface, exit, drawn);
     if (is_transparent) { /* the ray and its footprint stay as they are */
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
@@ -375,9 +379,7 @@ static void cut_holdout(Wave *w, const Path *path, BsdfPoint bsdf)
             spectrum_average(spectrum_mul(path->beta, bsdf_point_holdout(bsdf)));
 }
 
-/* Returns the least roughness (alpha) of microfacet lobes at this surface. After wide scatters sharp reflections are
- * blurred, as in Cycles: they would be noise. */
-static float least_alpha(const WaveShared *s, const Path *path)
+float wave_least_alpha(const WaveShared *s, const Path *path)
 {
     if (!(path->least_pdf < s->settings->filter_glossy))
         return 0.0f;
@@ -496,8 +498,11 @@ static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
     alignas(64) BsdfRow blur = {0};
     uint16_t live = (uint16_t)((1u << points->count) - 1u);
     uint16_t last = paths_with(w, points, live, PATH_LAST);
-    for (uint32_t k = 0; k < points->count && w->shared->settings->filter_glossy > 0.0f; ++k)
-        blur[k] = least_alpha(w->shared, &w->paths[points->path[k]]);
+    for (uint32_t k = 0; k < points->count && w->shared->settings->filter_glossy > 0.0f; ++k) {
+        uint32_t i = points->path[k], instance = (uint32_t)points->surfaces->instance[k];
+        bool is_bent = w->caustics && caustics_is_bent(w, i, instance);
+        blur[k] = is_bent ? 0.0f : wave_least_alpha(w->shared, &w->paths[i]);
+    }
     for (uint32_t k = 0; k < points->count && w->reads.holdouts; ++k)
         if (ends_at_hole(w, points->path[k], (uint32_t)points->surfaces->instance[k]))
             live = (uint16_t)(live & ~(1u << k));
@@ -524,13 +529,12 @@ static void prefetch_hits(const Wave *w, uint32_t at, uint32_t end)
     }
 }
 
-/* Computes the surfaces of one material that the rays of `count` <= SSL_BLOCK paths met. */
-static void find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, uint32_t parts,
-                          SurfaceBlock *out)
+void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, uint32_t material,
+                        uint32_t parts, SurfaceBlock *out)
 {
     HitRays rays;
     wave_load_hits(&w->rays, &w->hits, paths, count, &rays, out);
-    out->material = w->materials[paths[0]];
+    out->material = material;
     for (uint32_t k = 0; k < count; ++k) {
         const Path *path = &w->paths[paths[k]];
         rays.diff[k] = &path->diff;
@@ -549,8 +553,8 @@ static void leave_bodies(Wave *w, const uint32_t *paths, uint32_t count)
     const PointBlock points = {w->surfaces, paths, count};
     for (uint32_t k = 0; k < count; ++k)
         w->paths[paths[k]].flags &= ~(uint32_t)PATH_LEAVING;
-    find_surfaces(w, paths, count, HIT_NORMAL | (w->reads.path_footprints ? HIT_FOOTPRINT : 0),
-                  w->surfaces);
+    wave_find_surfaces(w, paths, count, w->materials[paths[0]],
+                       HIT_NORMAL | (w->reads.path_footprints ? HIT_FOOTPRINT : 0), w->surfaces);
     scatter_block(w, &points, shade_white(w->shade, w->surfaces), all, all, 0);
 }
 
@@ -559,7 +563,7 @@ static void end_at_glow(Wave *w, const uint32_t *paths, uint32_t count)
 {
     const ShadeGlow *glow = &w->shared->glows[w->materials[paths[0]]];
     ASSERT(glow->is_constant);
-    find_surfaces(w, paths, count, 0, w->surfaces);
+    wave_find_surfaces(w, paths, count, w->materials[paths[0]], 0, w->surfaces);
     for (uint32_t k = 0; k < count; ++k) {
         bool is_back = w->surfaces->is_backfacing[k] != 0;
         add_emission(w, paths[k], (SurfaceLane){w->surfaces, k},
@@ -619,7 +623,8 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
         uint32_t count = n - first < SSL_BLOCK ? n - first : SSL_BLOCK;
         for (uint32_t k = 0; k < count && w->reads.far_vertices; ++k)
             prefetch_hits(w, begin + first + k, end);
-        find_surfaces(w, paths + first, count, parts, &w->surfaces[first / SSL_BLOCK]);
+        wave_find_surfaces(w, paths + first, count, material, parts,
+                           &w->surfaces[first / SSL_BLOCK]);
     }
     bool is_watched = w->levels && has_first;
     if (is_watched)

@@ -1,3 +1,4 @@
+#include "sort/integrator/caustics.h"
 #include "sort/integrator/guiding.h"
 
 #include "base/check.h"
@@ -8,8 +9,9 @@
 
 const char *wave_stage_name(WaveStage stage)
 {
-    static const char *const names[WAVE_STAGE_COUNT] = {
-        "camera", "intersect", "walk", "escape", "surface", "shadow", "advance", "commit"};
+    static const char *const names[WAVE_STAGE_COUNT] = {"camera", "intersect", "walk",
+                                                        "escape", "caustics",  "surface",
+                                                        "shadow", "advance",   "commit"};
     return names[stage];
 }
 
@@ -130,6 +132,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
         !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    TRY(caustics_create(w, arena, err));
     *out_wave = w;
     return STATUS_OK;
 }
@@ -194,11 +197,15 @@ void wave_run(Wave *w, const WaveJob *job)
     ASSERT((uint64_t)job->width * job->height <= w->capacity);
     w->job = *job;
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
+    if (w->caustics)
+        caustics_begin(w);
     while (w->count > 0) {
         if (is_stopped(w->shared))
             return;
         timed(w, WAVE_STAGE_WALK, stage_walk);
         timed(w, WAVE_STAGE_ESCAPE, stage_escape);
+        if (w->caustics)
+            timed(w, WAVE_STAGE_CAUSTICS, stage_caustics);
         timed(w, WAVE_STAGE_SURFACE, stage_surface);
         timed(w, WAVE_STAGE_SHADOW, stage_shadow);
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
@@ -236,6 +243,8 @@ void wave_copy_path(Wave *w, uint32_t to, uint32_t from)
     ASSERT(to != from && to < w->capacity && from < w->capacity);
     ray_batch_copy(&w->rays, to, from);
     memcpy(path, source, offsetof(Path, diff));
+    if (w->caustics)
+        w->caustics->trails[to] = w->caustics->trails[from];
     if (w->reads.path_footprints)
         path->diff = source->diff;
     if (source->flags & (PATH_INSIDE | PATH_LEAVING)) {

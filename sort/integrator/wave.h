@@ -1,6 +1,6 @@
 /* Waves: small batches of paths that go through the stages of path tracing together.
  *
- *   camera -> [ intersect -> walk -> escape -> surface -> shadow -> advance ] until no path is left -> film
+ *   camera -> [ intersect -> walk -> escape -> caustics -> surface -> shadow -> advance ] until no path is left -> film
  *
  * A wave belongs to one fiber. Its stages are sequential functions, and only a texture lookup deep below
  * `escape`, `surface` and `shadow` may park the fiber. Paths do not depend on one another: every random number is a
@@ -87,6 +87,7 @@ typedef enum WaveStage {
     WAVE_STAGE_INTERSECT,
     WAVE_STAGE_WALK,
     WAVE_STAGE_ESCAPE,
+    WAVE_STAGE_CAUSTICS,
     WAVE_STAGE_SURFACE,
     WAVE_STAGE_SHADOW,
     WAVE_STAGE_ADVANCE,

@@ -176,6 +176,8 @@ typedef struct SamplePixel {
     uint32_t x, y;
 } SamplePixel;
 
+typedef struct Caustics Caustics;
+
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
@@ -231,6 +233,8 @@ struct Wave {
     uint32_t *sky_depths;
     PathHistory *sky_histories;
     uint32_t mesh_light_count, sky_light_count;
+    /* Light that casters bring to receivers (caustics.h); NULL: the scene has none. */
+    Caustics *caustics;
     WaveCounters counters;
 };
 
@@ -255,6 +259,7 @@ static inline float wave_mist(const Wave *w, float distance)
 void stage_camera(Wave *w);
 void stage_walk(Wave *w);
 void stage_escape(Wave *w);
+void stage_caustics(Wave *w);
 void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
@@ -282,6 +287,12 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end);
 /* Loads what hit_surfaces reads of `count` <= SSL_BLOCK paths whose rays met meshes, without the differentials of the rays. */
 void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,
                     uint32_t count, HitRays *out_rays, SurfaceBlock *out_surfaces);
+/* Computes the surfaces of one material that the rays of `count` <= SSL_BLOCK paths met, as kernels read them. */
+void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, uint32_t material,
+                        uint32_t parts, SurfaceBlock *out_surfaces);
+/* Returns the least roughness (alpha) of microfacet lobes where the path stands. After wide scatters sharp reflections are
+ * blurred, as in Cycles: they would be noise. */
+float wave_least_alpha(const WaveShared *s, const Path *path);
 /* Sends path i, which is PATH_INSIDE, on its next flight, as far as the free distance drawn for it. Surfaces nearer than
  * t_min metres are ignored. */
 void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min);
@@ -358,8 +369,8 @@ void wave_evaluate_sky(Wave *w);
 /* Records the albedo of a surface that the camera sees and, if the path scatters there, its fractions of light.
  * sample: NULL where the path ends or goes straight through. */
 void kinds_record_surface(Wave *w, const Path *path, BsdfPoint bsdf, const BsdfSample *sample);
-/* Records the fractions of the light that the path's shadow ray carries, which lies in the lane of the BSDF. */
-void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, const LightRows *lights);
+/* Records the fractions of the light that the path's point gets from wi, which rays of some kinds do not see. */
+void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, float3 wi, uint32_t invisible_to);
 /* Adds light to the passes by the recorded fractions. */
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 

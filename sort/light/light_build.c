@@ -438,8 +438,10 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
         add_environment(lights);
         status = build_tree(lights, desc, err);
     }
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         set_probabilities(lights);
+        status = caustic_scene_build(lights, err);
+    }
     return status;
 }
 
@@ -477,5 +479,7 @@ void lights_destroy(Lights *lights)
     mem_free(lights->source_of_light);
     mem_free(lights->first_slot);
     mem_free(lights->source_of_slot);
+    mem_free(lights->caustics.lights);
+    mem_free(lights->caustics.boxes);
     mem_free(lights);
 }

@@ -39,6 +39,18 @@ typedef struct Source {
 
 enum { NO_SOURCE = 0xffffffffu };
 
+typedef struct CausticBox {
+    float3 lower, upper;
+} CausticBox;
+
+/* The lights that are looked for through casters of caustics, and where these casters are; empty unless there are lights,
+ * casters and receivers. */
+typedef struct CausticScene {
+    uint32_t *lights;  /* [light_count] of Scene.lights, rising */
+    CausticBox *boxes; /* [box_count] of instances */
+    uint32_t light_count, box_count;
+} CausticScene;
+
 /* sources[]: local ones first, then the infinite ones. Every local source, and every triangle of a mesh source,
  * is a leaf of the tree. */
 struct Lights {
@@ -54,7 +66,11 @@ struct Lights {
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;
+    CausticScene caustics;
 };
+
+/* Fills lights->caustics, once the sources are there (caustic_light.c). STATUS_NO_MEMORY. */
+Status caustic_scene_build(Lights *lights, Error *err) SORT_MUST_CHECK;
 
 /* Returns whether there are both local and infinite sources, so that one has to choose between them. */
 bool lights_have_both(const Lights *lights);

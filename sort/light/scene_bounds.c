@@ -44,6 +44,23 @@ static Box box_add_box(Box world, const mat4 *object_to_world, Box b)
     return world;
 }
 
+/* Adds the box of an instance, whose mesh has the box b. Between keys corners move on straight lines. */
+static Box box_add_instance(Box world, const SceneInstance *instance, Box b)
+{
+    const mat4 *keys = instance->key_count > 0 ? instance->keys : &instance->object_to_world;
+    for (uint32_t key = 0; key < (instance->key_count > 0 ? instance->key_count : 1); ++key)
+        world = box_add_box(world, &keys[key], b);
+    return world;
+}
+
+void scene_instance_box(const Scene *scene, uint32_t instance, float3 *out_lower, float3 *out_upper)
+{
+    const SceneInstance *i = &scene->instances[instance];
+    Box world = box_add_instance(box_empty, i, mesh_box(&scene->meshes[i->mesh]));
+    *out_lower = world.lower;
+    *out_upper = world.upper;
+}
+
 void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m)
 {
     Box world = box_empty;
@@ -54,10 +71,7 @@ void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_ra
         const SceneInstance *instance = &scene->instances[i];
         /* Without memory for a table: slower. */
         Box b = boxes ? boxes[instance->mesh] : mesh_box(&scene->meshes[instance->mesh]);
-        /* Between keys corners move on straight lines. */
-        const mat4 *keys = instance->key_count > 0 ? instance->keys : &instance->object_to_world;
-        for (uint32_t key = 0; key < (instance->key_count > 0 ? instance->key_count : 1); ++key)
-            world = box_add_box(world, &keys[key], b);
+        world = box_add_instance(world, instance, b);
     }
     mem_free(boxes);
     for (uint32_t i = 0; i < scene->light_count; ++i) {

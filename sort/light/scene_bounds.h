@@ -7,5 +7,8 @@
 /* The sphere around the middle of the box, in world space, that holds all instances at all times of the shutter and the
  * shapes of all lamps. A scene without any of them has centre 0 and radius 0. */
 void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m);
+/* The box, in world space, that holds an instance at all times of the shutter. */
+void scene_instance_box(const Scene *scene, uint32_t instance, float3 *out_lower,
+                        float3 *out_upper);
 
 #endif

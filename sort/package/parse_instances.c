@@ -122,6 +122,10 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, uint32_t entry,
     TRY(json_get_bool(c, "is_holdout", JSON_OPTIONAL, &out_instance->is_holdout, err));
     TRY(json_get_bool(c, "is_shadow_catcher", JSON_OPTIONAL, &out_instance->is_shadow_catcher,
                       err));
+    TRY(json_get_bool(c, "is_caustics_caster", JSON_OPTIONAL, &out_instance->is_caustics_caster,
+                      err));
+    TRY(json_get_bool(c, "is_caustics_receiver", JSON_OPTIONAL, &out_instance->is_caustics_receiver,
+                      err));
     return json_finish(c, err);
 }
 

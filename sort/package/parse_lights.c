@@ -196,6 +196,7 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Erro
     TRY(parse_light_visibility(c, &light->visibility, err));
     TRY(parse_flags(c, &light->visibility, err));
     TRY(parse_solid(c, &light->visibility, err));
+    TRY(json_get_bool(c, "is_caustics_light", JSON_OPTIONAL, &light->is_caustics_light, err));
     TRY(parse_emission(c, types[type].emission, &light->emission, err));
     TRY(parse_light_material(p, c, light, err));
     switch (light->kind) {

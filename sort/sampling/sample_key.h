@@ -32,6 +32,7 @@ typedef enum SampleSlot {
     SAMPLE_MEDIUM_UV,          /* 2D: phase function, subsurface exit */
     SAMPLE_AO_UV,              /* 2D: debug integrators */
     SAMPLE_GUIDE_LOBE,         /* 1D: the lobe that a guided direction counts as */
+    SAMPLE_CAUSTIC_UV,         /* 2D: which light of caustics, and where on it */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

@@ -178,6 +178,8 @@ typedef struct SceneInstance {
     bool is_shadow_catcher;
     /* Shadow catchers count its light as a lamp's, not as one that another object brings. */
     bool is_lamp;
+    /* Light that it refracts is looked for from the surfaces of receivers (sort/integrator/caustics.h). */
+    bool is_caustics_caster, is_caustics_receiver;
     /* The transform; of an instance that moves, the one in the middle of the shutter. */
     mat4 object_to_world, world_to_object;
     /* The determinant is negative, so that triangles are clockwise in world space; their front stays the front. */
@@ -255,6 +257,8 @@ typedef struct SceneLight {
     SceneFalloff falloff;     /* spot */
     float radius_m;    /* sphere; point, spot: of the disk that faces the ray's origin; may be 0 */
     bool is_two_sided; /* rectangle, disk */
+    /* It is looked for through casters of caustics. */
+    bool is_caustics_light;
     /* Index into Scene.materials + 1 of the material whose emission multiplies `emission`; 0: none. */
     uint32_t material;
     uint32_t light_group; /* 0: none; else light_groups[light_group - 1] of the scene */

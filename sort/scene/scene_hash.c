@@ -64,7 +64,8 @@ static void add_light_visibility(HashState *h, const SceneLightVisibility *p)
 static void add_instance(HashState *h, const SceneInstance *i)
 {
     hash128_update_text(h, i->name); /* global_value<object_random> depends on it */
-    hash128_update_u64(h, (uint64_t)i->mesh << 16 | i->invisible_to << 8 |
+    hash128_update_u64(h, (uint64_t)i->mesh << 16 | (uint32_t)i->is_caustics_caster << 15 |
+                              (uint32_t)i->is_caustics_receiver << 14 | i->invisible_to << 8 |
                               (uint32_t)i->is_holdout << 7 | (uint32_t)i->is_shadow_catcher << 6 |
                               (uint32_t)i->is_lamp << 5 | i->light_group);
     add_light_visibility(h, &i->light_visibility);
@@ -185,7 +186,7 @@ static void add_light(HashState *h, const SceneLight *l)
                             l->outer_angle_rad, l->angle_rad,  l->size_x_m,   l->size_y_m,
                             l->radius_m,        l->spread_rad};
     hash128_update_u64(h, (uint64_t)l->falloff << 8 | (uint64_t)l->kind << 2 |
-                              (uint64_t)l->is_two_sided);
+                              (uint64_t)l->is_caustics_light << 1 | (uint64_t)l->is_two_sided);
     hash128_update_u64(h, (uint64_t)l->material << 32 | l->light_group);
     add_light_visibility(h, &l->visibility);
     add_floats(h, &l->light_to_world.m[0][0], 16);

@@ -31,6 +31,13 @@ uint32_t material_program_parts(const SslProgramInfo *info)
     return parts;
 }
 
+bool material_program_reads_bounces(const SslProgramInfo *info)
+{
+    uint64_t rows = info->globals_value | info->globals_derivs;
+    return reads(rows, GLOBAL_ray_kind) || reads(rows, GLOBAL_diffuse_depth) ||
+           reads(rows, GLOBAL_glossy_depth) || reads(rows, GLOBAL_transmission_depth);
+}
+
 uint32_t material_set_parts(const MaterialSet *set, SslKernelKind kind)
 {
     uint32_t parts = 0;

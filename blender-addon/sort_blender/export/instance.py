@@ -215,6 +215,9 @@ class InstanceExporter:
             fields["is_holdout"] = True
         if obj.is_shadow_catcher or carrier.is_shadow_catcher:
             fields["is_shadow_catcher"] = True
+        for name in ("is_caustics_caster", "is_caustics_receiver"):
+            if getattr(getattr(obj, "cycles", None), name, False):
+                fields[name] = True
         return fields
 
 

@@ -36,6 +36,9 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
     unfollowed.warn_of_object(obj, carrier, where, report)
     paths = _paths(obj, carrier)
     if light_mesh.is_needed(light):
+        if _finds_caustics(light):
+            report.warn(where, "Shadow Caustics of lights with nodes are not supported: its light through glass is found as paths "
+                               "find it")
         light_mesh.add(obj, matrix, object_to_world, fields, paths, writer, materials, report)
         return
     unfollowed.warn(light, unfollowed.of_light(light), where, report)
@@ -44,8 +47,14 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
+    if _finds_caustics(light):
+        record["is_caustics_light"] = True
     writer.add("lights", obj.name, {**record, **nodes_factor, **fields, "transform": axes.place(matrix), "is_solid": False,
                                     **paths})
+
+
+def _finds_caustics(light: bpy.types.Light) -> bool:
+    return getattr(getattr(light, "cycles", None), "is_caustics_light", False)
 
 
 def _paths(obj: bpy.types.Object, carrier: bpy.types.Object) -> dict:

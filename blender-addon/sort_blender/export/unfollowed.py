@@ -52,17 +52,12 @@ OBJECT = (
     Setting("cycles.shadow_terminator_geometry_offset", 0.1, "Geometry Offset of its Shadow Terminator is not supported"),
     Setting("shadow_terminator_shading_offset", 0.0, "Shading Offset of its Shadow Terminator is not supported"),
     Setting("shadow_terminator_geometry_offset", 0.1, "Geometry Offset of its Shadow Terminator is not supported"),
-    Setting("cycles.is_caustics_caster", False, "Shadow Caustics are not supported: light through it is found as paths "
-            "find it"),
-    Setting("cycles.is_caustics_receiver", False, "Shadow Caustics are not supported: light on it through others is found as "
-            "paths find it"),
 ) + LINKING
-LIGHT = (
-    Setting("cycles.is_caustics_light", False, "Shadow Caustics are not supported: its light through glass is found as "
-            "paths find it"),
+WORLD = (
+    Setting("cycles.is_caustics_light", False, "Shadow Caustics of the world are not supported: its light through glass is "
+            "found as paths find it"),
 )
-WORLD = LIGHT
-SPOT = LIGHT + (
+SPOT = (
     Setting("use_soft_falloff", True, "Soft Falloff of spots cannot be switched off yet: it has the shape of a disk", "shadow_soft_size"),
 )
 MATERIAL = (
@@ -74,7 +69,7 @@ MATERIAL = (
 
 
 def of_light(light: bpy.types.Light) -> tuple[Setting, ...]:
-    return SPOT if light.type == "SPOT" else LIGHT
+    return SPOT if light.type == "SPOT" else ()
 
 
 def warn_of_object(obj: bpy.types.Object, carrier: bpy.types.Object, where: str, report: Report) -> None:

@@ -1,0 +1,48 @@
+/* Caustics: light of lamps with is_caustics_light that casters refract on receivers. Private to the stages.
+ *
+ * Two strategies find it, as with other light. From each point of a receiver a place on such a lamp is drawn, and a walk
+ * looks for the path to it through the casters (caustic_walk.h). Paths that are scattered at a receiver, refracted by casters
+ * and meet such a lamp find the same light; they repeat the walk to the place that they met. If it leads back to their own
+ * beginning, walks find this path with a density that is known, and both strategies are weighted by the power heuristic
+ * [Veach1997 ch. 9]; if not, no walk finds the path, and all of its light counts. So nothing is lost where walks fail, and
+ * nothing counts twice. Lamps that rays do not meet are found by walks alone.
+ *
+ * Between a receiver and such a lamp casters are as sharp as their materials are, whatever Filter Glossy blurs elsewhere. */
+#ifndef SORT_INTEGRATOR_CAUSTICS_H
+#define SORT_INTEGRATOR_CAUSTICS_H
+
+#include "sort/integrator/caustic_walk.h"
+
+/* A path that was scattered at a receiver and, since then, only refracted by casters. */
+typedef struct CausticTrail {
+    bool is_active;
+    uint32_t count; /* surfaces passed */
+    CausticStart start;
+    float3 wi; /* in which the path was scattered */
+    float pdf; /* of that direction, times the chances of the lobes since */
+} CausticTrail;
+
+typedef struct Caustics {
+    CausticWalker walker;
+    CausticTrail *trails; /* by path */
+    uint32_t *rooms;      /* by path: CausticStart.room where it stands; 0: no walk begins there */
+} Caustics;
+
+/* Sets w->caustics if the scene has lamps, casters and receivers of caustics. Error: memory. */
+Status caustics_create(Wave *w, Arena *arena, Error *err) SORT_MUST_CHECK;
+/* Forgets the trails of all paths. */
+void caustics_begin(Wave *w);
+/* Follows a path that is about to be scattered; before its state changes. */
+void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn);
+/* The path has passed something else. */
+void caustics_leave(Wave *w, uint32_t i);
+/* Returns whether the surface that path i has met is a caster on its way from a receiver. */
+bool caustics_is_bent(const Wave *w, uint32_t i, uint32_t instance);
+/* Takes light of a lamp's shape that path i met t metres on, or of an infinite source (lights_infinite_hit), if walks
+ * may find it too. light: times the path's throughput. Returns false if it is to be added as it is. */
+bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spectrum light,
+                       const LightArrival *arrival);
+bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
+                        const LightArrival *arrival);
+
+#endif
