@@ -77,9 +77,10 @@ typedef enum ShadowState {
 typedef struct ShadowBatch {
     uint32_t capacity;
     RayBatch rays;
-    HitBatch hits;  /* valid where state is SHADOW_ALPHA */
-    uint8_t *state; /* ShadowState */
-    bool *is_alone; /* the ray meets shadow catchers and lights alone */
+    HitBatch hits;       /* valid where state is SHADOW_ALPHA */
+    uint8_t *state;      /* ShadowState */
+    bool *is_alone;      /* the ray meets shadow catchers and lights alone */
+    uint64_t *open_sets; /* instances of these link sets do not block the ray */
 } ShadowBatch;
 
 /* In `arena`, zeroed. STATUS_NO_MEMORY. */

@@ -33,6 +33,7 @@ enum {
     RAY_T_MIN = 3,
     RAY_DIRECTION = 4,
     RAY_T_MAX = 8,
+    RAY_ID = 10,
     RAY_FIELDS = 12, /* the hit's begin here */
     HIT_NG = 0,
     HIT_U = 3,
@@ -59,6 +60,7 @@ enum {
 typedef struct Query {
     struct RTCIntersectContext context; /* the first field: Embree hands it to callbacks */
     const Accel *accel;
+    uint64_t open_sets; /* of a shadow ray */
     float past_t;
     RayPast past;
     float
@@ -104,7 +106,22 @@ static bool is_ahead(Query *query, const Crossing *c, float *out_t)
     return true;
 }
 
-/* Filter of rays that have passed something. */
+/* Returns the geometry that a lane of a filter's arguments hit. */
+static const GeometryInfo *geometry_hit(const Accel *accel, const unsigned *hit, uint32_t n,
+                                        uint32_t lane)
+{
+    unsigned instance = hit[HIT_INSTANCE * n + lane];
+    return &accel->geometry[instance != RTC_INVALID_GEOMETRY_ID ? instance
+                                                                : hit[HIT_GEOMETRY * n + lane]];
+}
+
+/* Returns whether the geometry is an instance of one of the link sets. */
+static bool is_in_sets(const Accel *accel, const GeometryInfo *info, uint64_t sets)
+{
+    return sets != 0 && !info->lights && sets >> accel->scene->instances[info->shape].link_set & 1;
+}
+
+/* Filter of rays that have passed something, or pass some instances. */
 static void skip_past(const struct RTCFilterFunctionNArguments *args)
 {
     Query *query = (Query *)args->context;
@@ -113,17 +130,15 @@ static void skip_past(const struct RTCFilterFunctionNArguments *args)
     const float *numbers = (const float *)args->hit;
     float *ray = (float *)args->ray;
     for (uint32_t lane = 0; lane < n; ++lane) {
-        unsigned instance = hit[HIT_INSTANCE * n + lane];
-        const GeometryInfo *info =
-            &query->accel
-                 ->geometry[instance != RTC_INVALID_GEOMETRY_ID ? instance
-                                                                : hit[HIT_GEOMETRY * n + lane]];
+        const GeometryInfo *info = geometry_hit(query->accel, hit, n, lane);
         uint32_t primitive = hit[HIT_PRIMITIVE * n + lane];
         uint32_t shape = shape_of(info, &primitive);
         Crossing c = {.order = surface_order(shape, primitive),
                       .t = ray[RAY_T_MAX * n + lane],
                       .u = numbers[HIT_U * n + lane],
                       .is_curve = info->is_curve};
+        if (args->valid[lane] && is_in_sets(query->accel, info, query->open_sets))
+            args->valid[lane] = 0;
         if (args->valid[lane] && !is_ahead(query, &c, &ray[RAY_T_MAX * n + lane]))
             args->valid[lane] = 0;
     }
@@ -143,7 +158,7 @@ static void query_ray(Query *query, const RayBatch *rays, uint32_t i)
     if (query->past.next == 0) /* what is before the surface met first has not been passed */
         query->past_t -= query->accel->slack_m;
     query->best = 0;
-    query->context.filter = query->past.first != 0 ? skip_past : NULL;
+    query->context.filter = query->past.first != 0 || query->open_sets != 0 ? skip_past : NULL;
 }
 
 /* Returns where Embree is to begin for a ray that has passed what lies before past_t: nearer, since others are as far away
@@ -327,9 +342,9 @@ static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_
     p->flags = 0;
 }
 
-/* masks: of each ray of the group. */
+/* masks: of each ray of the group. open_sets: by ray; NULL: none. */
 static void intersect_group(const Accel *accel, const Group *group, const RayBatch *rays,
-                            const uint32_t masks[GROUP], HitBatch *hits)
+                            const uint32_t masks[GROUP], const uint64_t *open_sets, HitBatch *hits)
 {
     struct RTCRayHit p[GROUP];
     Query query;
@@ -340,6 +355,7 @@ static void intersect_group(const Accel *accel, const Group *group, const RayBat
         p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
     }
     for (uint32_t k = 0; k < group->count; ++k) {
+        query.open_sets = open_sets ? open_sets[group->ray[k]] : 0;
         query_ray(&query, rays, group->ray[k]);
         if (query.past.first != 0)
             p[k].ray.tnear = begin_before(accel, query.past_t);
@@ -370,7 +386,7 @@ void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t 
             group.ray[group.count++] = i;
         }
         if (group.count == GROUP || i + 1 == count) {
-            intersect_group(accel, &group, rays, masks, out_hits);
+            intersect_group(accel, &group, rays, masks, NULL, out_hits);
             group.count = 0;
         }
     }
@@ -491,18 +507,50 @@ static uint32_t shadow_mask(const ShadowBatch *batch, uint32_t i, uint32_t mask)
     return batch->is_alone[i] ? mask << MASK_ALONE_SHIFT : mask;
 }
 
+/* The state of queries for shadow rays, whose RTCRay.id is their place in the batch. */
+typedef struct ShadowQuery {
+    struct RTCIntersectContext context; /* the first field: Embree hands it to callbacks */
+    const Accel *accel;
+    const uint64_t *open_sets;
+} ShadowQuery;
+
+/* Filter of shadow rays that some instances do not block. */
+static void skip_open(const struct RTCFilterFunctionNArguments *args)
+{
+    const ShadowQuery *query = (const ShadowQuery *)args->context;
+    const unsigned *hit = (const unsigned *)args->hit, *ray = (const unsigned *)args->ray;
+    for (uint32_t lane = 0; lane < args->N; ++lane)
+        if (args->valid[lane] &&
+            is_in_sets(query->accel, geometry_hit(query->accel, hit, args->N, lane),
+                       query->open_sets[ray[RAY_ID * args->N + lane]]))
+            args->valid[lane] = 0;
+}
+
+static void shadow_query_init(ShadowQuery *query, const Accel *accel, const ShadowBatch *batch,
+                              const Group *group)
+{
+    uint64_t any = 0;
+    *query = (ShadowQuery){.accel = accel, .open_sets = batch->open_sets};
+    rtcInitIntersectContext(&query->context);
+    for (uint32_t k = 0; k < group->count; ++k)
+        any |= batch->open_sets[group->ray[k]];
+    query->context.filter = any != 0 ? skip_open : NULL;
+}
+
 /* out_blocked: per ray of the group. */
 static void occlude_singles(const Accel *accel, const Group *group, const ShadowBatch *batch,
                             bool *out_blocked)
 {
     struct RTCRay p[GROUP];
-    struct RTCIntersectContext context;
-    rtcInitIntersectContext(&context);
-    for (uint32_t k = 0; k < group->count; ++k)
+    ShadowQuery query;
+    shadow_query_init(&query, accel, batch, group);
+    for (uint32_t k = 0; k < group->count; ++k) {
         load_ray(&p[k], &batch->rays, group->ray[k],
                  shadow_mask(batch, group->ray[k], MASK_OPAQUE));
+        p[k].id = group->ray[k];
+    }
     for (uint32_t k = 0; k < group->count; ++k) {
-        rtcOccluded1(accel->top, &context, &p[k]);
+        rtcOccluded1(accel->top, &query.context, &p[k]);
         out_blocked[k] = p[k].tfar < 0.0f;
     }
 }
@@ -515,8 +563,8 @@ static void occlude_packet(const Accel *accel, const Group *group, uint32_t firs
     const RayBatch *rays = &batch->rays;
     _Alignas(32) int valid[ACCEL_PACKET];
     struct RTCRay8 p;
-    struct RTCIntersectContext context;
-    rtcInitIntersectContext(&context);
+    ShadowQuery query;
+    shadow_query_init(&query, accel, batch, group);
     for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
         bool is_ray = first + lane < group->count;
         uint32_t i = group->ray[is_ray ? first + lane : first];
@@ -531,10 +579,10 @@ static void occlude_packet(const Accel *accel, const Group *group, uint32_t firs
         p.time[lane] = rays->time[i];
         p.tfar[lane] = rays->t_max[i];
         p.mask[lane] = shadow_mask(batch, i, MASK_OPAQUE);
-        p.id[lane] = 0;
+        p.id[lane] = i;
         p.flags[lane] = 0;
     }
-    rtcOccluded8(valid, accel->top, &context, &p);
+    rtcOccluded8(valid, accel->top, &query.context, &p);
     for (uint32_t lane = 0; lane < ACCEL_PACKET && first + lane < group->count; ++lane)
         out_blocked[first + lane] = p.tfar[lane] < 0.0f;
 }
@@ -560,7 +608,7 @@ static void alpha_group(const Accel *accel, const Group *group, ShadowBatch *bat
     uint32_t masks[GROUP];
     for (uint32_t k = 0; k < group->count; ++k)
         masks[k] = shadow_mask(batch, group->ray[k], MASK_ALPHA);
-    intersect_group(accel, group, &batch->rays, masks, &batch->hits);
+    intersect_group(accel, group, &batch->rays, masks, batch->open_sets, &batch->hits);
     for (uint32_t k = 0; k < group->count; ++k) {
         uint32_t i = group->ray[k];
         batch->state[i] = (uint8_t)(batch->hits.shape[i] == HIT_NONE ? SHADOW_CLEAR : SHADOW_ALPHA);

@@ -49,5 +49,8 @@ Status shadow_batch_create(Arena *arena, uint32_t capacity, ShadowBatch *out_bat
     TRY(hit_batch_create(arena, capacity, &out_batch->hits, err));
     out_batch->state = column(arena, capacity, sizeof(uint8_t));
     out_batch->is_alone = column(arena, capacity, sizeof(bool));
-    return out_batch->state && out_batch->is_alone ? STATUS_OK : no_memory(capacity, err);
+    out_batch->open_sets = column(arena, capacity, sizeof(uint64_t));
+    return out_batch->state && out_batch->is_alone && out_batch->open_sets
+               ? STATUS_OK
+               : no_memory(capacity, err);
 }

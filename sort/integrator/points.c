@@ -28,12 +28,13 @@ static bool is_lit_by(const Wave *w, const Path *path, const LightRows *lights, 
     return instance->is_shadow_catcher || instance->is_lamp;
 }
 
-/* Returns whether the light that was drawn for the path may shine on it. */
-static bool may_shine(const Wave *w, uint32_t i, const LightRows *lights, uint32_t lane)
+/* Returns whether the light that was drawn for the path may shine on the surface where it is. */
+static bool may_shine(const Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights)
 {
     const Path *path = &w->paths[i];
-    return wave_light_reaches(lights->visibility[lane], path->depth) &&
-           is_lit_by(w, path, lights, lane);
+    uint32_t k = surface.lane;
+    return wave_light_reaches(lights->visibility[k], path->depth, points_link_set(w, surface)) &&
+           is_lit_by(w, path, lights, k);
 }
 
 /* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
@@ -51,7 +52,7 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facin
                                   .u = u};
     uint16_t drawn = lights_sample_points(w->shared->lights, &queries, live, lights);
     WIDE_EACH(k, drawn)
-    if (!may_shine(w, points->path[k], lights, k))
+    if (!may_shine(w, points->path[k], (SurfaceLane){points->surfaces, k}, lights))
         drawn = (uint16_t)(drawn & ~(1u << k));
     return drawn;
 }
@@ -115,8 +116,8 @@ static void weigh_samples(const WaveShared *s, const LightRows *lights, const Bs
     {
         const SceneLightVisibility *visibility = lights->visibility[k];
         ASSERT(lights->pdf[k] > 0.0f && bsdf_pdf[k] >= 0.0f);
-        if (lights->is_delta[k] | visibility->is_shadowless | visibility->is_sampled_only |
-            (s->strategy == WAVE_STRATEGY_LIGHTS))
+        if (lights->is_delta[k] | visibility->is_shadowless | (visibility->open_sets != 0) |
+            visibility->is_sampled_only | (s->strategy == WAVE_STRATEGY_LIGHTS))
             out_weight[k] = 1.0f;
     }
 }
@@ -165,6 +166,7 @@ static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const RayRows *
     ray_batch_start(&w->shadow.rays, i, wide_get3(aim->origin, lane),
                     wide_get3(aim->direction, lane), t_max, w->rays.time[i]);
     w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
+    w->shadow.open_sets[i] = lights->visibility[lane]->open_sets;
     w->shadow.state[i] = SHADOW_QUEUED;
 }
 

@@ -17,6 +17,12 @@ typedef struct Facing {
     uint32_t sides[SSL_BLOCK];     /* SkySides from which light counts */
 } Facing;
 
+/* Returns the link set of the instance that the surface belongs to. */
+static inline uint32_t points_link_set(const Wave *w, SurfaceLane surface)
+{
+    return w->shared->scene->instances[surface_instance(surface)].link_set;
+}
+
 /* Draws the pair of a slot for each point of `live`. */
 void points_draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot, uint16_t live,
                        WideRow out_u[2]);

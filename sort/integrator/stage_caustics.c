@@ -99,7 +99,7 @@ static void deliver_found(Wave *w, const CausticWalk *k, BsdfPoint bsdf, Spectru
     const SceneLightVisibility *visibility =
         caustic_target_visibility(w->shared->lights, &k->target, &group);
     if (visibility->invisible_to & SCENE_RAYS_TRANSMISSION ||
-        !wave_light_reaches(visibility, bounces - 1))
+        !wave_light_reaches(visibility, bounces - 1, 0)) /* walks are to lights for all link sets */
         return;
     float weight = walk_weight(w, k, pdf * k->chance) / k->density;
     Spectrum light = caustic_target_radiance(w->shared->lights, &k->target, k->ray.direction);

@@ -200,6 +200,7 @@ static void update_path(Wave *w, uint32_t i, SurfaceLane surface, const Exit *ex
     path->pdf = exit->pdf[k];
     path->from = surface_vector(surface, surface.block->P);
     path->from_n = wide_get3(facing->normal, k);
+    path->from_set = points_link_set(w, surface);
     path->from_sides = facing->sides[k];
     path->flags &= ~(uint32_t)PATH_SPECULAR;
     if (flags & SSL_LOBE_DELTA)

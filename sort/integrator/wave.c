@@ -417,7 +417,7 @@ Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *vis
 {
     uint32_t kind = path->history.kind, hidden = visibility->invisible_to;
     bool sees;
-    if (!(kind & RAY_CAMERA) && !wave_light_reaches(visibility, path->depth - 1))
+    if (!(kind & RAY_CAMERA) && !wave_light_reaches(visibility, path->depth - 1, path->from_set))
         return spectrum_splat(0.0f);
     if (kind & RAY_CAMERA)
         sees = !(hidden & SCENE_RAYS_CAMERA);
@@ -436,7 +436,7 @@ float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pd
     if (path->flags & PATH_SPECULAR)
         return 1.0f;
     ASSERT(path->pdf > 0.0f && light_pdf >= 0.0f);
-    if (visibility && visibility->is_shadowless)
+    if (visibility && (visibility->is_shadowless || visibility->open_sets))
         return 0.0f; /* light sampling finds all of it */
     if (s->strategy == WAVE_STRATEGY_BSDFS)
         return 1.0f;

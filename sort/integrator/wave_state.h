@@ -51,6 +51,8 @@ typedef struct Path {
      * from which light counted: densities of lights refer to them. */
     float3 from, from_n;
     uint32_t from_sides;
+    /* The link set of the instance that it scattered at there. */
+    uint32_t from_set;
     /* Bounces so far, without transparent surfaces. */
     uint32_t depth;
     /* Surfaces and media scattered at so far, with transparent ones: selects the dimensions of the sampler. */
@@ -397,10 +399,12 @@ static inline uint32_t wave_hidden_kinds(uint32_t ray_kind, uint32_t invisible_t
     return invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
 }
 
-/* Returns whether the light illuminates a surface that a path reached with this many bounces. */
-static inline bool wave_light_reaches(const SceneLightVisibility *visibility, uint32_t bounces)
+/* Returns whether the light illuminates a surface of a link set that a path reached with this many bounces. */
+static inline bool wave_light_reaches(const SceneLightVisibility *visibility, uint32_t bounces,
+                                      uint32_t link_set)
 {
-    return visibility->bounce_limit == 0 || bounces < visibility->bounce_limit;
+    return (visibility->bounce_limit == 0 || bounces < visibility->bounce_limit) &&
+           !(visibility->unlit_sets >> link_set & 1);
 }
 
 /* Returns the fraction of a light's radiance that is visible to the path whose ray meets it. */

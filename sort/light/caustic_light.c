@@ -19,12 +19,13 @@ static const Source *source_of(const Lights *lights, uint32_t light)
 
 /* --- the scene ------------------------------------------------------------------------------------ */
 
-/* Light that nothing blocks comes straight through casters. */
+/* Light that nothing blocks comes straight through casters. Which objects a linked light is for, and what blocks it, depends on
+ * surfaces that walks do not know before they end: paths find it. */
 static bool is_target(const Lights *lights, uint32_t light)
 {
     const SceneLight *l = &lights->scene->lights[light];
     return l->is_caustics_light && lights->source_of_light[light] != NO_SOURCE &&
-           !l->visibility.is_shadowless;
+           !l->visibility.is_shadowless && !l->visibility.unlit_sets && !l->visibility.open_sets;
 }
 
 Status caustic_scene_build(Lights *lights, Error *err)

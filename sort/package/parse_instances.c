@@ -119,6 +119,8 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, uint32_t entry,
     TRY(parse_light_group(p, c, &out_instance->light_group, err));
     TRY(parse_emitted_paths(c, out_instance, err));
     TRY(parse_visibility(c, true, &out_instance->invisible_to, err));
+    TRY(json_get_u32(c, "link_set", JSON_OPTIONAL, 0, SCENE_LINK_SETS_MAX - 1,
+                     &out_instance->link_set, err));
     TRY(json_get_bool(c, "is_holdout", JSON_OPTIONAL, &out_instance->is_holdout, err));
     TRY(json_get_bool(c, "is_shadow_catcher", JSON_OPTIONAL, &out_instance->is_shadow_catcher,
                       err));

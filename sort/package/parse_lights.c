@@ -77,11 +77,26 @@ static Status parse_emission(JsonCursor *c, const char *field, float3 *out_emiss
     return STATUS_OK;
 }
 
-/* Parses the fields that all light sources have: `invisible_to` and `max_bounces`. */
+/* Parses a list of link sets. */
+static Status parse_sets(JsonCursor *c, const char *field, uint64_t *out_sets, Error *err)
+{
+    JsonCursor array, element;
+    TRY(json_get_array(c, field, JSON_OPTIONAL, &array, err));
+    for (uint32_t i = 0; json_exists(&array) && i < json_count(&array); ++i) {
+        int64_t set;
+        json_at(&array, i, &element);
+        TRY(json_as_int(&element, 0, SCENE_LINK_SETS_MAX - 1, &set, err));
+        *out_sets |= 1ull << set;
+    }
+    return STATUS_OK;
+}
+
+/* Parses the fields that all light sources have: `invisible_to`, `unlit_sets` and `max_bounces`. */
 static Status parse_light_visibility(JsonCursor *c, SceneLightVisibility *visibility, Error *err)
 {
     JsonCursor field;
     TRY(parse_visibility(c, false, &visibility->invisible_to, err));
+    TRY(parse_sets(c, "unlit_sets", &visibility->unlit_sets, err));
     TRY(json_get_any(c, "max_bounces", JSON_OPTIONAL, &field, err));
     if (!json_exists(&field))
         return STATUS_OK;
@@ -91,12 +106,13 @@ static Status parse_light_visibility(JsonCursor *c, SceneLightVisibility *visibi
     return STATUS_OK;
 }
 
-/* `casts_shadows` and `is_sampled_only`. */
+/* `casts_shadows`, `open_sets` and `is_sampled_only`. */
 static Status parse_flags(JsonCursor *c, SceneLightVisibility *visibility, Error *err)
 {
     bool casts_shadows = true;
     TRY(json_get_bool(c, "casts_shadows", JSON_OPTIONAL, &casts_shadows, err));
     visibility->is_shadowless = !casts_shadows;
+    TRY(parse_sets(c, "open_sets", &visibility->open_sets, err));
     return json_get_bool(c, "is_sampled_only", JSON_OPTIONAL, &visibility->is_sampled_only, err);
 }
 

@@ -28,6 +28,7 @@ enum {
     SCENE_MATERIAL_SLOTS_MAX = 65536,
     SCENE_LIGHT_GROUPS_MAX = 8,
     SCENE_SHADER_AOVS_MAX = 8,
+    SCENE_LINK_SETS_MAX = 64,
     SCENE_KEYS_MAX = 129 /* keys of a motion: Embree's limit */
 };
 
@@ -156,6 +157,9 @@ typedef struct SceneLightVisibility {
     bool is_shadowless;
     /* Rays do not meet the light, as if it were a point. */
     bool is_sampled_only;
+    /* Bits by SceneInstance.link_set: instances that the light does not illuminate; and that do not block it. Light that some
+     * do not block is found by light sampling alone, but for delta lobes, whose rays see it where nothing lies between. */
+    uint64_t unlit_sets, open_sets;
 } SceneLightVisibility;
 
 typedef struct SceneInstance {
@@ -170,6 +174,8 @@ typedef struct SceneInstance {
     /* Light group and visibility of the light that it emits, as in SceneLight; it is never permeable. */
     uint32_t light_group;
     SceneLightVisibility light_visibility;
+    /* The set that lights know the instance by, below SCENE_LINK_SETS_MAX. */
+    uint32_t link_set;
     /* SceneRays that do not see the instance. */
     uint32_t invisible_to;
     /* The camera sees a hole in the picture in its place. */
@@ -278,7 +284,7 @@ typedef struct SceneEnvironment {
     float strength;                  /* kind IMAGE: factor on the image; else 1 */
     uint32_t texture;                /* kind IMAGE: index into Scene.textures */
     uint32_t light_group;            /* as SceneLight.light_group */
-    SceneLightVisibility visibility; /* only invisible_to and bounce_limit */
+    SceneLightVisibility visibility; /* only invisible_to, bounce_limit and unlit_sets */
     uint32_t material; /* kind MATERIAL: index into Scene.materials of the emitting one */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;

@@ -59,6 +59,11 @@ static void add_light_visibility(HashState *h, const SceneLightVisibility *p)
     hash128_update_u64(h, (uint64_t)p->bounce_limit << 32 | (uint64_t)p->invisible_to << 3 |
                               (uint64_t)p->is_permeable << 2 | (uint64_t)p->is_shadowless << 1 |
                               (uint64_t)p->is_sampled_only);
+    /* Scenes without linked lights keep the identity that they had before there were any. */
+    if (p->unlit_sets | p->open_sets) {
+        hash128_update_u64(h, p->unlit_sets);
+        hash128_update_u64(h, p->open_sets);
+    }
 }
 
 static void add_instance(HashState *h, const SceneInstance *i)
@@ -69,6 +74,8 @@ static void add_instance(HashState *h, const SceneInstance *i)
                               (uint32_t)i->is_holdout << 7 | (uint32_t)i->is_shadow_catcher << 6 |
                               (uint32_t)i->is_lamp << 5 | i->light_group);
     add_light_visibility(h, &i->light_visibility);
+    if (i->link_set != 0)
+        hash128_update_u64(h, i->link_set);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)

@@ -218,8 +218,12 @@ static void trace_chunk(void *data, uint32_t index)
         hits.shape += first, hits.triangle += first, hits.t += first;
         hits.b1 += first, hits.b2 += first;
         if (c->is_shadow) {
-            ShadowBatch shadow = {BATCH, rays, hits, b->shadow.state + first,
-                                  b->shadow.is_alone + first};
+            ShadowBatch shadow = {BATCH,
+                                  rays,
+                                  hits,
+                                  b->shadow.state + first,
+                                  b->shadow.is_alone + first,
+                                  b->shadow.open_sets + first};
             accel_occluded(b->accel, &shadow, BATCH);
         } else {
             accel_intersect(b->accel, &rays, BATCH, &hits);

@@ -85,6 +85,40 @@ class LightTest(unittest.TestCase):
                 self.assertEqual(kit.messages().warnings, [])
                 bpy.data.objects.remove(lamp)
 
+    @unittest.skipIf(bpy.app.version < (4, 0, 0), "it came with 4.0")
+    def test_linking(self):
+        """Cards over the floor, that lights leave out, or that throw no shadow; each kind of light, a mesh among them."""
+        cards = [kit.add_plane(f"Card {k}", 1, location=(k * 1.4 - 1.4, 0, 1)) for k in range(3)]
+        for card in cards:
+            kit.material_of(card, "ShaderNodeBsdfDiffuse")
+        floor = bpy.data.objects["Plane"]
+        glow = kit.add_plane("Glow", 0.6, location=(0.2, 0.3, 2.2), rotation=(math.pi, 0, 0))
+        kit.material_of(glow, "ShaderNodeEmission", Strength=20.0)
+        lamps = {"point": lambda: self.light("POINT", energy=100, shadow_soft_size=0.1), "area": lambda: self.light("AREA", energy=100),
+                 "sun": lambda: self.light("SUN", energy=2, angle=0.1), "mesh": lambda: glow}
+        cases = (("point", "receiver", {cards[0]: "INCLUDE", floor: "INCLUDE"}), ("area", "receiver", {cards[1]: "EXCLUDE"}),
+                 ("sun", "blocker", {cards[2]: "EXCLUDE"}), ("area", "blocker", {cards[0]: "INCLUDE"}),
+                 ("mesh", "receiver", {cards[1]: "INCLUDE", floor: "INCLUDE", cards[2]: "EXCLUDE"}))
+        for number, (kind, role, entries) in enumerate(cases):
+            with self.subTest(kind, role=role):
+                glow.hide_render = kind != "mesh" and number != 1  # a second light, which is for all
+                light = lamps[kind]()
+                linked = bpy.data.collections.new("Linked")
+                for obj, state in entries.items():
+                    inner = linked
+                    if number == 0 and obj == floor:  # by a collection inside
+                        inner = bpy.data.collections.new("Inner")
+                        linked.children.link(inner)
+                    inner.objects.link(obj)
+                for entry, obj in zip(linked.collection_objects, linked.objects):
+                    entry.light_linking.link_state = entries[obj]
+                setattr(light.light_linking, f"{role}_collection", linked)
+                self.compare(mean=0.01, pixel=0.06 if glow.hide_render else 0.15)  # which is noise of the mesh
+                self.assertEqual(kit.messages().warnings, [])
+                setattr(light.light_linking, f"{role}_collection", None)
+                if light != glow:
+                    bpy.data.objects.remove(light)
+
     @unittest.skipIf(bpy.app.version < (4, 5, 0), "they came with 4.5")
     def test_what_came_with_4_5(self):
         sizes = {"POINT": {"shadow_soft_size": 0.5}, "SPOT": {"shadow_soft_size": 0.1}, "AREA": {"size": 2}, "SUN": {"angle": 0.3}}

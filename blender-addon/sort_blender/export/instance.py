@@ -13,6 +13,7 @@ from . import axes, hair, unfollowed
 from .cache import Entry, ExportCache
 from .kept import KeptMeshes
 from .layers import Layers
+from .linking import Linking
 from .material import MaterialExporter
 from .mesh import MeshArrays, Shape, fingerprint, read_mesh
 from .motion import Motion
@@ -37,7 +38,7 @@ class InstanceExporter:
     """`strand_shape`: of curves, "ribbon" or "round"."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
-                 depsgraph: bpy.types.Depsgraph, layers: Layers, strand_shape: str, report: Report, kept: KeptMeshes) -> None:
+                 depsgraph: bpy.types.Depsgraph, layers: Layers, linking: Linking, strand_shape: str, kept: KeptMeshes) -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
@@ -47,7 +48,8 @@ class InstanceExporter:
         self._view_layer = depsgraph.view_layer_eval
         self._collections = depsgraph.view_layer  # which alone answers for collections, not the evaluated copy
         self._layers = layers
-        self._report = report
+        self._linking = linking
+        self._report = linking.report
         self._points = PointExporter(writer)
         # By address and attributes: objects that share a mesh share it here.
         self._meshes: dict[tuple, _Mesh | None] = {}
@@ -59,8 +61,7 @@ class InstanceExporter:
         if obj.type in WITHOUT_PICTURE:
             return
         where = f"Object '{obj.name}'"
-        carrier = instance.parent if instance.is_instance and instance.parent else obj
-        unfollowed.warn_of_object(obj, carrier, where, self._report)
+        unfollowed.warn(obj, unfollowed.OBJECT, where, self._report)
         if obj.type == "CURVES":
             self._add_strands(instance, "", where)
             return
@@ -218,7 +219,8 @@ class InstanceExporter:
         for name in ("is_caustics_caster", "is_caustics_receiver"):
             if getattr(getattr(obj, "cycles", None), name, False):
                 fields[name] = True
-        return fields
+        links = self._linking.of_light(obj, carrier)
+        return {**fields, **self._linking.of_object(obj, carrier), **({"light": links} if links else {})}
 
 
 def _called(record: object, file: str) -> object:

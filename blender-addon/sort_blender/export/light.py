@@ -22,9 +22,10 @@ RAY_KINDS = ("camera", "diffuse", "glossy", "transmission")
 MAX_BOUNCES = 1024  # of Cycles' setting: without limit
 
 
-def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world: Matrix, fields: dict,
+def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world: Matrix, fields: dict, links: dict,
               writer: PackageWriter, materials: MaterialExporter, report: Report) -> None:
-    """`obj` is evaluated. `carrier`: what instances it, else itself. `fields`: further ones of the record."""
+    """`obj` is evaluated. `carrier`: what instances it, else itself. `fields`: further ones of the record. `links`: by which it is
+    for some objects only."""
     light = obj.data
     where = f"Light '{obj.name}'"
     matrix = axes.without_scale(object_to_world)
@@ -33,8 +34,8 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         return
     if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
         return  # shows Cycles where the sky comes in; no light of its own
-    unfollowed.warn_of_object(obj, carrier, where, report)
-    paths = _paths(obj, carrier)
+    unfollowed.warn(obj, unfollowed.OBJECT, where, report)
+    paths = {**_paths(obj, carrier), **links}
     if light_mesh.is_needed(light):
         if _finds_caustics(light):
             report.warn(where, "Shadow Caustics of lights with nodes are not supported: its light through glass is found as paths "

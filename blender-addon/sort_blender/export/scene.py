@@ -18,6 +18,7 @@ from .image import ImageExporter
 from .instance import InstanceExporter
 from .kept import KeptMeshes
 from .layers import layers_of
+from .linking import Linking
 from .light import add_light
 from .material import MaterialExporter
 from .motion import Motion
@@ -68,8 +69,8 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
     layers = layers_of(view_layer, report)
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
-    instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, _strand_shape(scene), report,
-                                  plan.kept)
+    linking = Linking(depsgraph, report)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, linking, _strand_shape(scene), plan.kept)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height],
@@ -94,7 +95,8 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
             continue
         if obj.type == "LIGHT":
             carrier = instance.parent if instance.is_instance and instance.parent else obj
-            add_light(obj, carrier, instance.matrix_world, layers.light_group(obj.lightgroup), writer, materials, report)
+            add_light(obj, carrier, instance.matrix_world, layers.light_group(obj.lightgroup), linking.of_light(obj, carrier), writer,
+                      materials, report)
         else:
             instances.add(instance)
     writer.finish()

@@ -40,11 +40,6 @@ SCENE = (
 VIEW_LAYER = (
     Setting("pass_alpha_threshold", 0.5, "the passes' Alpha Threshold is not supported: they are of the first surface"),
 )
-LINKING = (
-    Setting("light_linking.receiver_collection", None, "Light Linking is not supported yet: it lights all objects"),
-    Setting("light_linking.blocker_collection", None, "Shadow Linking is not supported yet: all objects throw shadows in "
-            "its light"),
-)
 OBJECT = (
     Setting("cycles.use_adaptive_subdivision", False, "Adaptive Subdivision is not supported yet: the mesh is as the "
             "modifiers make it"),
@@ -52,7 +47,7 @@ OBJECT = (
     Setting("cycles.shadow_terminator_geometry_offset", 0.1, "Geometry Offset of its Shadow Terminator is not supported"),
     Setting("shadow_terminator_shading_offset", 0.0, "Shading Offset of its Shadow Terminator is not supported"),
     Setting("shadow_terminator_geometry_offset", 0.1, "Geometry Offset of its Shadow Terminator is not supported"),
-) + LINKING
+)
 WORLD = (
     Setting("cycles.is_caustics_light", False, "Shadow Caustics of the world are not supported: its light through glass is "
             "found as paths find it"),
@@ -70,13 +65,6 @@ MATERIAL = (
 
 def of_light(light: bpy.types.Light) -> tuple[Setting, ...]:
     return SPOT if light.type == "SPOT" else ()
-
-
-def warn_of_object(obj: bpy.types.Object, carrier: bpy.types.Object, where: str, report: Report) -> None:
-    """`carrier`: what instances it, whose light linking is that of the instances; else itself."""
-    warn(obj, OBJECT, where, report)
-    if carrier != obj:
-        warn(carrier, LINKING, f"Object '{carrier.name}'", report)
 
 
 def warn(thing: bpy.types.bpy_struct, settings: Iterable[Setting], where: str, report: Report) -> None:

@@ -22,6 +22,8 @@ static const char surfaces_ssl[] =
     "            + metal * make_closure<Conductor>(color(1), 0.5, global_value<normal>);\n}\n"
     "shader thin(out closure surface)\n{\n"
     "    surface = make_closure<Translucent>(color(1), global_value<normal>);\n}\n"
+    "shader sheet(out closure surface)\n{\n"
+    "    surface = 0.5 * make_closure<Transparent>(color(1));\n}\n"
     "shader mirror(out closure surface)\n{\n"
     "    surface = make_closure<Conductor>(color(1), 0, global_value<normal>);\n}\n"
     "shader lamp(out closure surface)\n{\n"
@@ -39,6 +41,7 @@ static const char surfaces_ssl[] =
     "{\"name\": \"only_metal\", \"shader\": \"m.ssl\", \"entry\": \"shiny\", \"parameters\": "     \
     "{\"diffuse\": 0}},"                                                                           \
     "{\"name\": \"thin\", \"shader\": \"m.ssl\", \"entry\": \"thin\"},"                            \
+    "{\"name\": \"sheet\", \"shader\": \"m.ssl\", \"entry\": \"sheet\"},"                          \
     "{\"name\": \"mirror\", \"shader\": \"m.ssl\", \"entry\": \"mirror\"},"                        \
     "{\"name\": \"lamp\", \"shader\": \"m.ssl\", \"entry\": \"lamp\"}"
 
@@ -58,14 +61,15 @@ typedef struct Case {
     const char *floor; /* its material */
     const char *lights;
     const char *glow;   /* GLOW, or NULL */
-    bool has_shade;     /* an opaque square between lamp and floor */
+    bool has_shade;     /* a square of link set 1 between lamp and floor */
+    const char *shade;  /* its material; NULL: matte */
     float eye_y, eye_z; /* looking at the floor's middle */
     uint32_t samples, max_depth;
 } Case;
 
 static void write_case(const Kit *kit, StrBuf *meshes, const Case *c)
 {
-    char instances[512];
+    char instances[512], shade[128];
     kit_write_text(kit, "m.ssl", surfaces_ssl);
     kit_add_quad(kit, meshes, "floor",
                  (const float[4][3]){{-5, 0, 5}, {5, 0, 5}, {5, 0, -5}, {-5, 0, -5}});
@@ -75,16 +79,16 @@ static void write_case(const Kit *kit, StrBuf *meshes, const Case *c)
         kit, meshes, "glow",
         (const float[4][3]){{-.5f, 1, -.5f}, {.5f, 1, -.5f}, {.5f, 1, .5f}, {-.5f, 1, .5f}});
     kit_add_sphere(kit, meshes, "room", 2.0f, 24);
+    snprintf(shade, sizeof shade,
+             ", {\"name\": \"s\", \"mesh\": \"shade\", \"link_set\": 1, \"materials\": [\"%s\"]}",
+             c->shade ? c->shade : "matte");
     if (strcmp(c->floor, "room") == 0)
         snprintf(instances, sizeof instances,
                  "{\"name\": \"r\", \"mesh\": \"room\", \"materials\": [\"half\"]}");
     else
         snprintf(instances, sizeof instances,
                  "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"%s\"]}%s%s", c->floor,
-                 c->has_shade
-                     ? ", {\"name\": \"s\", \"mesh\": \"shade\", \"materials\": [\"matte\"]}"
-                     : "",
-                 c->glow ? c->glow : "");
+                 c->has_shade ? shade : "", c->glow ? c->glow : "");
     kit_write_scene(kit, &(KitScene){.width = 8,
                                      .height = 8,
                                      .samples = c->samples,
@@ -281,6 +285,44 @@ static void test_emission_is_for_some_paths(void **state)
     expect(&c, 5);
 }
 
+/* The floor is of link set 0, the square that hides the lamp from it of 1. */
+static void test_light_is_linked(void **state)
+{
+    (void)state;
+    const double lit = 3 * square_factor(0.5, 1) / PI;
+    Case c = {.floor = "matte", .eye_y = 1.2f, .eye_z = 3, .samples = 256};
+    c.lights = LAMP(", \"unlit_sets\": [0, 63]");
+    expect(&c, 0);
+    c.lights = LAMP(", \"unlit_sets\": [1]");
+    expect(&c, lit);
+    c.lights = LAMP(", \"unlit_sets\": [0]") LAMP_ABOVE;
+    c.glow = NULL;
+    expect(&c, 0); /* which still hides the other one */
+    for (int k = 0; k < 2; ++k) {
+        c.has_shade = true;
+        c.shade = k == 0 ? "matte" : "sheet"; /* found by the search for alpha */
+        c.lights = LAMP(", \"open_sets\": [1]");
+        expect(&c, lit);
+        c.lights = LAMP(", \"open_sets\": [1], \"is_solid\": false");
+        expect(&c, lit);
+        double mean, error;
+        c.lights = LAMP(", \"open_sets\": [2]");
+        mean_of(&c, WAVE_STRATEGY_MIS, &mean, &error);
+        assert_true(mean < 0.6 * lit);
+        c.lights = "";
+        c.glow = GLOW("\"open_sets\": [1]");
+        expect(&c, lit);
+        c.glow = GLOW("\"open_sets\": [1], \"unlit_sets\": [0]");
+        expect(&c, 0);
+        c.glow = NULL;
+    }
+    c = (Case){.floor = "mirror", .eye_y = 3, .eye_z = 0.01f, .samples = 16};
+    c.lights = LAMP(", \"unlit_sets\": [1]");
+    expect(&c, 3);
+    c.lights = LAMP(", \"unlit_sets\": [0]");
+    expect(&c, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_light_is_permeable),
         cmocka_unit_test(test_light_without_shadows),
         cmocka_unit_test(test_emission_is_for_some_paths),
+        cmocka_unit_test(test_light_is_linked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
