@@ -8,7 +8,7 @@
 
 /* The picture is taken along the bounds, from 1/64 of them below the start to 1/64 above, so that an edge passes over some pixels; steps
  * are short, so that what is smooth is nearly straight between two of them. */
-enum { STEPS = 32, STEPS_OF_BOUNDS = 1024 };
+enum { STEPS = 32, STEPS_BELOW = STEPS / 2, STEPS_OF_BOUNDS = 1024 };
 
 /* Below this part of a change it counts as none, and above the other as all. */
 static const double none_part = 0.02, all_part = 0.98;
@@ -76,10 +76,10 @@ static Status measure(FitShader *shader, const FitParam *p, double *x, uint32_t 
     size_t count = (size_t)now->width * now->height * now->channels;
     Effect sums = {.is_flat = true};
     ASSERT(count > 0 && step > 0);
-    x[number] = start - STEPS / 2 * step;
+    x[number] = start - STEPS_BELOW * step;
     TRY(evaluate(shader, x, err));
     memcpy(before, now->numbers, count * sizeof *before);
-    for (int k = 1 - STEPS / 2; k <= STEPS / 2; ++k) {
+    for (int k = 1 - STEPS_BELOW; k <= STEPS - STEPS_BELOW; ++k) {
         x[number] = start + k * step;
         TRY(add_step(shader, x, number, step, before, &sums, err));
     }
