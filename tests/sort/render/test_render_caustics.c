@@ -249,14 +249,12 @@ static void test_filter_glossy_leaves_casters_sharp(void **state)
     }
 }
 
-/* Renders a larger view of the lens. */
-static Hash128 bits_of(Flags flags, uint32_t threads, uint32_t wave, uint32_t fibers)
+/* Renders a larger view. */
+static Hash128 bits_of(const Case *c, Flags flags, uint32_t threads, uint32_t wave, uint32_t fibers)
 {
     Kit kit;
-    Case c = cases[1];
-    c.samples = 4;
     kit_begin(&kit);
-    write_case(&kit, &c, flags, 2.5f);
+    write_case(&kit, c, flags, 2.5f);
     RenderOptions options = kit_options(&kit);
     options.thread_count = threads;
     options.wave_capacity = wave;
@@ -274,15 +272,33 @@ static bool are_equal(Hash128 a, Hash128 b)
 static void test_bits(void **state)
 {
     (void)state;
-    Hash128 usual = bits_of(all_flags, 1, 0, 0), off = bits_of(no_flags, 1, 0, 0);
+    const Case c = {"lens, sphere", "lens", "matte", "glass", SPHERE, NULL, 4};
+    Hash128 usual = bits_of(&c, all_flags, 1, 0, 0), off = bits_of(&c, no_flags, 1, 0, 0);
     assert_false(are_equal(usual, off));
-    assert_true(are_equal(usual, bits_of(all_flags, 2, 8, 3)));
-    assert_true(are_equal(usual, bits_of(all_flags, 2, 24, 1)));
-    assert_true(are_equal(usual, bits_of(all_flags, 1, 4096, 0)));
+    assert_true(are_equal(usual, bits_of(&c, all_flags, 2, 8, 3)));
+    assert_true(are_equal(usual, bits_of(&c, all_flags, 2, 24, 1)));
+    assert_true(are_equal(usual, bits_of(&c, all_flags, 1, 4096, 0)));
     /* Two of the flags do nothing. */
-    assert_true(are_equal(off, bits_of((Flags){true, true, false}, 1, 0, 0)));
-    assert_true(are_equal(off, bits_of((Flags){true, false, true}, 1, 0, 0)));
-    assert_true(are_equal(off, bits_of((Flags){false, true, true}, 1, 0, 0)));
+    assert_true(are_equal(off, bits_of(&c, (Flags){true, true, false}, 1, 0, 0)));
+    assert_true(are_equal(off, bits_of(&c, (Flags){true, false, true}, 1, 0, 0)));
+    assert_true(are_equal(off, bits_of(&c, (Flags){false, true, true}, 1, 0, 0)));
+}
+
+/* A path that leaves the scene meets all suns at once, so there are more walks than paths. */
+static void test_bits_under_many_suns(void **state)
+{
+    (void)state;
+    static const char sun[] =
+        "\"type\": \"distant\", \"irradiance\": [1, 1, 1], \"angle_degrees\": 120, " DOWN;
+    StrBuf lamps = {0};
+    strbuf_printf(&lamps, "%s", sun);
+    for (int k = 0; k < 40; ++k)
+        strbuf_printf(&lamps, ", \"is_caustics_light\": true}, {\"name\": \"sun %d\", %s", k, sun);
+    const Case c = {"slab, suns", "slab", "matte", "foggy", strbuf_text(&lamps), NULL, 16};
+    Hash128 usual = bits_of(&c, all_flags, 1, 0, 0);
+    for (uint32_t wave = 8; wave <= 40; wave += 16)
+        assert_true(are_equal(usual, bits_of(&c, all_flags, 1, wave, 1)));
+    strbuf_free(&lamps);
 }
 
 int main(void)
@@ -293,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_noise_goes),
         cmocka_unit_test(test_filter_glossy_leaves_casters_sharp),
         cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_bits_under_many_suns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
