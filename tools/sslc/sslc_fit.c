@@ -614,7 +614,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "threads", .kind = CLI_U32, .out = &o->threads, .max = 1024, .value_name = "N", .help = "0, the default: one for each CPU; the result is the same for any"},
         {.name = "check-gradients", .kind = CLI_FLAG, .out = &o->check_gradients, .help = "compares the gradient at the start (with --edges: its mean along a line through the start) with differences of the loss, and ends; exit code 1 if they differ"},
         {.name = "explain", .kind = CLI_FLAG, .out = &o->explain, .help = "prints for each number how much it changes the picture at the start, and how much of that comes by steps, which have no derivative; and ends"},
-        {.name = "derivative", .kind = CLI_TEXT, .out = &o->derivative, .value_name = "NUMBER", .help = "writes to --picture (.exr) the derivative of the picture at the start by a number, such as width or tint[0], and ends"},
+        {.name = "derivative", .kind = CLI_TEXT, .out = &o->derivative, .value_name = "NAME", .help = "writes to --picture (.exr) the derivative of the picture at the start by a number, such as width or tint[0], and ends"},
         {.name = "values", .short_name = 'o', .kind = CLI_TEXT, .out = &o->values, .value_name = "FILE", .help = "writes the parameters found as JSON; they are also printed, as -p of sslc run takes them", .group = "What is written"},
         {.name = "picture", .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes what the shader gives then, .exr or .png"},
         {.name = "report", .kind = CLI_TEXT, .out = &o->report, .value_name = "FILE", .help = "writes a page of HTML with the curve of the loss and pictures"},
