@@ -20,23 +20,25 @@ def check_page(folder):
         (folder / name).write_text(text)
     shutil.copyfile(ROOT / "docs/images/brick-wall.png", folder / "wall.png")
     commands = re.findall(r"^sslc .*", PAGE, re.M)
-    expect(len(commands) == 6, f"{len(commands)} commands")
+    expect(len(commands) == 7, f"{len(commands)} commands")
     said = []
     for command in commands:
         done = subprocess.run([BIN / "sslc", *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
         expect(done.returncode == 0, f"{command}: {done.returncode}: {done.stdout}{done.stderr}")
         said.append(done.stdout)
-    expect("differs" not in said[0], f"gradients: {said[0]}")
-    first = float(re.search(r"^columns=(.*)", said[1], re.M)[1])
+    gradients, explained, first_fit, _, _, _, sign_fit = said
+    expect("differs" not in gradients, f"gradients: {gradients}")
+    expect(all(name in explained for name in ("columns", "clay", "mortar")), f"explained: {explained}")
+    first = float(re.search(r"^columns=(.*)", first_fit, re.M)[1])
     expect(abs(first - 7) > 1, f"the first try finds {first} columns, which the page does not say")
     found = json.loads((folder / "wall.json").read_text())
     printed = dict(re.findall(r"^(\w+)=([-0-9.]+)$", PAGE, re.M))
     expect(len(printed) == len(found) == 9, "the page prints other parameters")
     for name, value in printed.items():
         expect(abs(found[name] - float(value)) < 0.02, f"{name} is {found[name]}, the page says {value}")
-    target = dict(re.findall(r"-p (\w+)=([-0-9.]+)", commands[4]))
-    signs = dict(re.findall(r"^(\w+)=([-0-9.]+)$", said[5], re.M))
-    expect(set(target) == set(signs), f"the sign has {said[5]}")
+    target = dict(re.findall(r"-p (\w+)=([-0-9.]+)", commands[5]))
+    signs = dict(re.findall(r"^(\w+)=([-0-9.]+)$", sign_fit, re.M))
+    expect(set(target) == set(signs), f"the sign has {sign_fit}")
     for name, value in target.items():
         expect(abs(float(signs[name]) - float(value)) < (0.5 if name == "bar" else 0.1) / 128, f"{name} is {signs[name]} and not {value}")
     for name in ("first.html", "wall.html", "fitted.png", "large.png"):
