@@ -15,13 +15,13 @@
 
 libsort-ssl does the work, by ctypes (docs/manual/python.md).
 
-    library   the functions and structs of sort_ssl.h     errors    what is raised
+    bindings  the functions and structs of sort_ssl.h     errors    what is raised
     values    types of the language as arrays             shader    compile, evaluate, jvp, vjp
     program   machine code that runs on points
 """
 
+from .bindings import VERSION as __version__
 from .errors import Diagnostic, ShaderFault, SslError
-from .library import VERSION as __version__
 from .shader import Shader, compile, compile_file  # pylint: disable=redefined-builtin
 
 __all__ = ["Diagnostic", "Shader", "ShaderFault", "SslError", "compile", "compile_file"]

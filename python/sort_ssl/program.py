@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import library
-from .library import Handle, call, lib, text_of
+from . import bindings
+from .bindings import Handle, call, lib, text_of
 from .values import Value, number_count, pointer
 
 _CHUNK = 4096  # points of a batch; results do not depend on it
@@ -19,15 +19,15 @@ class Unit:
 
     def __init__(self, handle, global_rows):
         self.handle = handle
-        info = library.SortSslUnitInfo()
+        info = bindings.SortSslUnitInfo()
         call("unit_info", handle.value, byref(info))
         self.name = text_of(info.name)
         self.globals = global_rows  # Values in the order of the context's table
-        self.params = self._read("param", library.SortSslParam, info.param_count)
-        self.outputs = self._read("output", library.SortSslOutput, info.output_count)
+        self.params = self._read("param", bindings.SortSslParam, info.param_count)
+        self.outputs = self._read("output", bindings.SortSslOutput, info.output_count)
         self.attributes = []
         for i in range(info.attribute_count):
-            row = library.SortSslAttributeInfo()
+            row = bindings.SortSslAttributeInfo()
             call("unit_attribute", handle.value, i, byref(row))
             self.attributes.append(Value(text_of(row.name), row.type, number_count(row.type)))
         self.textures = [text_of(lib.sort_ssl_unit_texture(handle.value, i)) for i in range(info.texture_count)]
@@ -42,7 +42,7 @@ class Unit:
 
     def default_of(self, index):
         """The default of a parameter; None: it has none, or is not numbers."""
-        row, value = library.SortSslParam(), self.params[index]
+        row, value = bindings.SortSslParam(), self.params[index]
         call("unit_param", self.handle.value, index, byref(row))
         if not row.has_default or value.number_count == 0:
             return None if not row.default_text else text_of(row.default_text)
@@ -56,7 +56,7 @@ class _TextureCalls:
 
     def __init__(self, names, functions):
         self.names, self.functions, self.failed = names, functions, None
-        self.entry = library.TextureLookup(self._look_up)
+        self.entry = bindings.TextureLookup(self._look_up)
 
     def _look_up(self, _user, given):
         call_ = given.contents
@@ -96,11 +96,11 @@ class Program:
 
     def __init__(self, unit, constants, output_derivs):
         self.unit = unit
-        rows = (library.SortSslConstant * len(constants))(
-            *(library.SortSslConstant(name.encode(), 0.0 if isinstance(value, str) else float(value),
+        rows = (bindings.SortSslConstant * len(constants))(
+            *(bindings.SortSslConstant(name.encode(), 0.0 if isinstance(value, str) else float(value),
                                       value.encode() if isinstance(value, str) else None) for name, value in constants.items()))
-        how = library.SortSslBuildDesc(constants=rows, constant_count=len(constants), output_derivs=output_derivs)
-        self.handle, self.messages = library.compiled("program", "program_build", unit.handle, how)
+        how = bindings.SortSslBuildDesc(constants=rows, constant_count=len(constants), output_derivs=output_derivs)
+        self.handle, self.messages = bindings.compiled("program", "program_build", unit.handle, how)
 
     def _params(self, numbers):
         params = Handle("params", "params_create", self.handle.value)
@@ -124,7 +124,7 @@ class Program:
         """Runs the batches that begin at the points of `share`, one after the other."""
         total = Handle("sum", "sum_create", self.handle.value) if request.wants_sums else None
         calls = _TextureCalls(self.unit.textures, request.textures)
-        how = library.SortSslRunDesc(params=params.value, loop_budget=request.loop_budget)
+        how = bindings.SortSslRunDesc(params=params.value, loop_budget=request.loop_budget)
         if self.unit.textures:
             how.texture_lookup = calls.entry
         batch, size = None, 0
@@ -140,8 +140,8 @@ class Program:
             if calls.failed:
                 raise calls.failed
             point = lib.sort_ssl_batch_next_fault(batch.value, 0)
-            if point != library.NONE:
-                raise library.fault_of(batch, point, first)
+            if point != bindings.NONE:
+                raise bindings.fault_of(batch, point, first)
             for (index, shadow), array in outputs.items():
                 call("batch_read_output", batch.value, index, shadow, pointer(array[part]), array[part].size)
             if total:

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from . import library
-from .library import ATTRIBUTE, DDX, DDY, GLOBAL, PARAM, VALUE, Handle
+from . import bindings
+from .bindings import ATTRIBUTE, DDX, DDY, GLOBAL, PARAM, VALUE, Handle
 from .program import Program, Request, Unit
 from .values import Value, number_count, reduced, type_index
 
@@ -32,7 +32,7 @@ def _table(struct, rows, what):
     for name, type_name in dict(rows).items():
         index = type_index(type_name, f"{what} '{name}'")
         values.append(Value(name, index, number_count(index)))
-    array = (struct * len(values))(*(struct(v.name.encode(), library.TYPES.index(v.type), v.is_float) for v in values))
+    array = (struct * len(values))(*(struct(v.name.encode(), bindings.TYPES.index(v.type), v.is_float) for v in values))
     return array, values
 
 
@@ -70,15 +70,15 @@ class Shader:
     # pylint: disable=redefined-builtin, too-many-arguments
     def __init__(self, text, *, name="source", shader=None, globals=(), attributes=(), constants=None, textures=None, threads=None,
                  loop_budget=0, cpu=None, cache_folder=None):
-        rows, self._globals = _table(library.SortSslGlobal, globals, "global")
-        attribute_rows, _ = _table(library.SortSslAttribute, attributes, "attribute")
-        desc = library.SortSslContextDesc(globals=rows, global_count=len(rows), attributes=attribute_rows,
+        rows, self._globals = _table(bindings.SortSslGlobal, globals, "global")
+        attribute_rows, _ = _table(bindings.SortSslAttribute, attributes, "attribute")
+        desc = bindings.SortSslContextDesc(globals=rows, global_count=len(rows), attributes=attribute_rows,
                                           attribute_count=len(attribute_rows), cpu=cpu.encode() if cpu else None,
                                           cache_folder=os.fsencode(cache_folder) if cache_folder else None)
-        context = Handle("context", "context_create", library.ctypes.byref(desc))
+        context = Handle("context", "context_create", bindings.ctypes.byref(desc))
         data = text.encode("utf-8")
-        source = library.SortSslSource(name=name.encode(), text=data, text_bytes=len(data), shader=shader.encode() if shader else None)
-        handle, self.diagnostics = library.compiled("unit", "unit_compile", context, source)
+        source = bindings.SortSslSource(name=name.encode(), text=data, text_bytes=len(data), shader=shader.encode() if shader else None)
+        handle, self.diagnostics = bindings.compiled("unit", "unit_compile", context, source)
         self._unit = Unit(handle, self._globals)
         self._constants, self._textures = dict(constants or {}), dict(textures or {})
         self._threads, self._loop_budget = threads or len(os.sched_getaffinity(0)), loop_budget
@@ -145,11 +145,11 @@ class Shader:
 
     def _derivative(self, is_backward, inputs, outputs, directions=1, edges=False):
         def make_unit():
-            rows = (library.SortSslInput * len(inputs))(*(library.SortSslInput(i.kind, i.value.name.encode()) for i in inputs))
-            names = (library.c_char_p * len(outputs))(*(name.encode() for name in outputs))
-            how = library.SortSslDerivativeDesc(is_backward=is_backward, inputs=rows, outputs=names, input_count=len(inputs),
+            rows = (bindings.SortSslInput * len(inputs))(*(bindings.SortSslInput(i.kind, i.value.name.encode()) for i in inputs))
+            names = (bindings.c_char_p * len(outputs))(*(name.encode() for name in outputs))
+            how = bindings.SortSslDerivativeDesc(is_backward=is_backward, inputs=rows, outputs=names, input_count=len(inputs),
                                                 output_count=len(outputs), direction_count=directions, has_edges=edges)
-            return Unit(library.compiled("unit", "unit_differentiate", self._unit.handle, how)[0], self._globals)
+            return Unit(bindings.compiled("unit", "unit_differentiate", self._unit.handle, how)[0], self._globals)
 
         return self._program((is_backward, tuple(i.name for i in inputs), tuple(outputs), directions, edges), make_unit)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from . import library
-from .library import TYPES
+from . import bindings
+from .bindings import TYPES
 
 _VECTORS = {"float2": 2, "float3": 3, "float4": 4, "color": 3, "point": 3, "vector": 3, "normal": 3}
 
@@ -56,7 +56,7 @@ def number_count(index):
 
 def pointer(array):
     """A C array of doubles, borrowed from a contiguous array."""
-    return array.ctypes.data_as(library.NUMBERS)
+    return array.ctypes.data_as(bindings.NUMBERS)
 
 
 def reduced(array, shape):

@@ -128,7 +128,7 @@ def check_look_up_texture(program, texture, folder):
 def check_python(prefix):
     """The package finds the library beside which it was installed. The distribution's Python has NumPy."""
     code = ("import sort_ssl; s = sort_ssl.compile_file('wave.ssl', globals={'u': 'float', 'v': 'float'}); "
-            "print(s.evaluate({'u': [0.5]})['tint'][0][0], sort_ssl.library.lib._name)")
+            "print(s.evaluate({'u': [0.5]})['tint'][0][0], sort_ssl.bindings.lib._name)")
     environment = dict(os.environ, PYTHONPATH=str(prefix / "lib/python3/dist-packages"), PYTHONDONTWRITEBYTECODE="1")
     printed = run("/usr/bin/python3", "-c", code, env=environment, cwd=EXAMPLES)
     assert printed.startswith("0.25 ") and str(prefix) in printed, printed

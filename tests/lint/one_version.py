@@ -9,7 +9,7 @@ PLACES = {
     "blender-addon/sort_blender/__init__.py": r'"version": \((\d+, \d+, \d+)\)',
     "editors/vscode/package.json": r'"version": "([^"]+)"',
     "python/sort_farm/__init__.py": r'^__version__ = "([^"]+)"',
-    "python/sort_ssl/library.py": r'^VERSION = "([^"]+)"',
+    "python/sort_ssl/bindings.py": r'^VERSION = "([^"]+)"',
     "CHANGELOG.md": r"^## (\S+?),? ",
 }
 
@@ -32,7 +32,7 @@ def check(files):
 CLEAN = {"CMakeLists.txt": "project(sort VERSION 1.2.3 LANGUAGES C)",
          "blender-addon/sort_blender/__init__.py": '    "version": (1, 2, 3),', "editors/vscode/package.json": '"version": "1.2.3"',
          "python/sort_farm/__init__.py": '__version__ = "1.2.3"\n',
-         "python/sort_ssl/library.py": 'VERSION = "1.2.3"\n',
+         "python/sort_ssl/bindings.py": 'VERSION = "1.2.3"\n',
          "CHANGELOG.md": "# Changes\n\n## 1.2.3, not yet released\n"}
 BROKEN = [({"CHANGELOG.md": "## 1.2.2 of May\n"}, "CHANGELOG.md"),
           ({"editors/vscode/package.json": "{}"}, "none"),

@@ -25,7 +25,7 @@ except ImportError:
     os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B", *sys.argv])
 
 import sort_ssl  # noqa: E402
-from sort_ssl import library  # noqa: E402
+from sort_ssl import bindings  # noqa: E402
 
 WAVE = """
 shader wave(float frequency = 3, color tint = color(1, 0.5, 0.25), bool is_odd = false, out float height, out color paint, out int side)
@@ -296,21 +296,21 @@ class Header(unittest.TestCase):
 
     def test_layouts(self):
         lines = ["#include \"ssl/api/sort_ssl.h\""]
-        for struct in library.STRUCTS:
+        for struct in bindings.STRUCTS:
             name = struct.__name__
-            lines.append(f"_Static_assert(sizeof({name}) == {library.ctypes.sizeof(struct)}, \"\");")
+            lines.append(f"_Static_assert(sizeof({name}) == {bindings.ctypes.sizeof(struct)}, \"\");")
             for field, _ in struct._fields_:
                 place = getattr(struct, field)
                 lines.append(f"_Static_assert(offsetof({name}, {field}) == {place.offset} && "
                              f"sizeof((({name} *)0)->{field}) == {place.size}, \"\");")
-        tables = {"": library.STATUSES, "FAULT_": library.FAULTS, "TYPE": library.TYPES, "SEVERITY": library.SEVERITIES}
+        tables = {"": bindings.STATUSES, "FAULT_": bindings.FAULTS, "TYPE": bindings.TYPES, "SEVERITY": bindings.SEVERITIES}
         for prefix, words in tables.items():
             prefix = "" if prefix in ("TYPE", "SEVERITY") else prefix
             lines += [f"_Static_assert(SORT_SSL_{prefix}{word.upper()} == {i}, \"\");" for i, word in enumerate(words)]
-        lines += [f"_Static_assert(SORT_SSL_{name} == {getattr(library, name)}u, \"\");" for name in ("VALUE", "DDX", "DDY", "NONE")]
-        lines += [f"_Static_assert(SORT_SSL_INPUT_{name} == {getattr(library, name)}, \"\");"
+        lines += [f"_Static_assert(SORT_SSL_{name} == {getattr(bindings, name)}u, \"\");" for name in ("VALUE", "DDX", "DDY", "NONE")]
+        lines += [f"_Static_assert(SORT_SSL_INPUT_{name} == {getattr(bindings, name)}, \"\");"
                   for name in ("PARAM", "GLOBAL", "ATTRIBUTE", "TEXTURE")]
-        lines += [self.prototype(name, *types) for name, types in library.FUNCTIONS.items()]
+        lines += [self.prototype(name, *types) for name, types in bindings.FUNCTIONS.items()]
         self.compile(lines)
         with self.assertRaises(AssertionError):
             self.compile([*lines, "_Static_assert(sizeof(SortSslFault) == 1, \"\");"])
@@ -318,7 +318,7 @@ class Header(unittest.TestCase):
     def test_members(self):
         """Each struct has all members that the header declares, also those that fit into its padding."""
         header = re.sub(r"/\*.*?\*/", "", (ROOT / "ssl/api/sort_ssl.h").read_text(), flags=re.S)
-        for struct in library.STRUCTS:
+        for struct in bindings.STRUCTS:
             body = re.search(rf"typedef struct {struct.__name__} {{(.*?)}} {struct.__name__};", header, re.S)[1]
             members = re.findall(r"(\w+)(?:\[\w+\])?\s*[;,]", body)
             self.assertEqual(members, [name for name, _ in struct._fields_], struct.__name__)
@@ -326,9 +326,9 @@ class Header(unittest.TestCase):
     @staticmethod
     def prototype(name, result, arguments):
         """A call with values of the types that ctypes hands over; numbers and pointers do not convert to each other."""
-        c = {library.c_int: "int", library.c_uint32: "unsigned", library.c_bool: "_Bool", library.c_size_t: "size_t",
-             library.c_void_p: "void *", library.c_char_p: "const char *", None: "void", library.NEW: "void *",
-             library.NUMBERS: "double *", library.ERROR: "SortSslError *"}
+        c = {bindings.c_int: "int", bindings.c_uint32: "unsigned", bindings.c_bool: "_Bool", bindings.c_size_t: "size_t",
+             bindings.c_void_p: "void *", bindings.c_char_p: "const char *", None: "void", bindings.NEW: "void *",
+             bindings.NUMBERS: "double *", bindings.ERROR: "SortSslError *"}
 
         def spelt(kind):
             return c.get(kind) or f"{kind._type_.__name__} *"
