@@ -101,6 +101,10 @@ function(sort_program name)
     cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;LINK" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE sort_rules ${ARG_LINK})
+    # Where scripts/package-addon --bundle puts libraries. An RPATH, other than a RUNPATH, holds for what libraries and plugins
+    # need in turn. `cmake --install` takes it away.
+    set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+    target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
     if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT ARG_NOT_INSTALLED)
         set_target_properties(${name} PROPERTIES SORT_IS_WHOLE_PROGRAM ON)
     endif()

@@ -71,7 +71,8 @@ def renderer_version(program: Path) -> str:
         answer = subprocess.run([str(program), "--version"], capture_output=True, timeout=VERSION_WAIT_S,
                                 check=True, encoding="utf-8", errors="replace")
     except (OSError, subprocess.SubprocessError) as error:
-        raise SortError(f"{program} cannot be run: {error}") from error
+        said = (getattr(error, "stderr", None) or "").strip()  # such as that the C library of this system is too old
+        raise SortError(f"{program} cannot be run: {said or error}") from error
     return answer.stdout.strip()
 
 

@@ -62,7 +62,7 @@ def run(args, renderer, folder):
                        SORT_TEST_FOLDER=str(folder / "work"), SORT_TEST_RENDERER=str(renderer),
                        SORT_TEST_BLENDER=blender,
                        XDG_CACHE_HOME=str(args.build.resolve() / "tests" / "blender-cache"))
-    for part in ("config", "scripts", "datafiles"):
+    for part in ("config", "scripts", "datafiles", "extensions"):
         (profile / part).mkdir(parents=True)
         environment[f"BLENDER_USER_{part.upper()}"] = str(profile / part)
     (folder / "work").mkdir()

@@ -194,11 +194,10 @@ class FarmTest(unittest.TestCase):
         self.finish()
 
     def test_the_bundle_brings_the_farm(self):
-        """A zip with the renderer has sort-farm too, which runs from where Blender unpacks it."""
+        """An add-on with the renderer has sort-farm too, which runs from where Blender unpacks it."""
         packer = pathlib.Path(__file__).resolve().parents[2] / "scripts/package-addon"
-        bundle = kit.FOLDER / "bundle.zip"
-        subprocess.run(["python3", "-B", packer, "--bundle", kit.RENDERER.parent.parent, bundle], check=True, stdout=subprocess.DEVNULL)
-        shutil.unpack_archive(bundle, kit.FOLDER / "bundle")
+        subprocess.run(["python3", "-B", packer, "--bundle", kit.RENDERER.parent.parent, kit.FOLDER / "bundle"], check=True,
+                       stdout=subprocess.DEVNULL)
         program = kit.FOLDER / "bundle/sort_blender/renderer/bin/sort-farm"
         program.chmod(0o755)
         said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout

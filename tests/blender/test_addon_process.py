@@ -126,6 +126,13 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(float(second[24, 24, 1]), 0)
         self.assertTrue((kit.read_picture(str(kit.FOLDER / "b_0001.exr")) == first).all())
 
+    def test_why_a_renderer_does_not_start_is_told(self):
+        from sort_blender import locate
+        from sort_blender.messages import SortError
+        old = program("old", "echo \"version 'GLIBC_9' not found\" >&2\nexit 1\n")
+        with self.assertRaisesRegex(SortError, "old cannot be run: version 'GLIBC_9' not found"):
+            locate.renderer_version(pathlib.Path(old))
+
     def test_denoisers_that_cannot_be_had_are_told(self):
         from sort_blender import locate
         from sort_blender.job import make_job
