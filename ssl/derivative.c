@@ -260,6 +260,14 @@ static void describe_backward(Derivation *d)
         add_result(d, arena_printf(arena, "gradient(%s)", d->inputs[i].name), &d->inputs[i]);
 }
 
+static void describe_marks(Derivation *d)
+{
+    for (uint32_t i = 0; i < d->how->output_count; ++i)
+        add_result(d, d->outputs[i].name, &d->outputs[i]);
+    const Port mark = {.type = SSL_INT, .value = {.number_count = 1}};
+    add_result(d, "edges", &mark);
+}
+
 /* Copies the parts of the interface that change. */
 static void copy_interface(Derivation *d)
 {
@@ -284,11 +292,16 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
                                           : "1 to 4 are possible");
     if (how->has_edges && !how->is_backward)
         return error_set(err, STATUS_INVALID, "edges count in backward derivatives only");
+    if (how->marks_edges && how->is_backward)
+        return error_set(err, STATUS_INVALID,
+                         "a derivative is backward or marks edges: for both take two units");
     copy_interface(&d);
     TRY(find_inputs(&d));
     TRY(find_outputs(&d));
     if (how->is_backward)
         describe_backward(&d);
+    else if (how->marks_edges)
+        describe_marks(&d);
     else
         describe_forward(&d, directions);
     IrKernelInput *inputs = ARENA_ARRAY(m->arena, IrKernelInput, how->input_count);
@@ -299,6 +312,7 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
     m->info.attributes = d.attributes.data;
     m->info.attribute_count = d.attributes.count;
     const IrKernelDerivative kernel = {.is_backward = how->is_backward,
+                                       .marks_edges = how->marks_edges,
                                        .has_edges = how->has_edges,
                                        .direction_count = directions,
                                        .inputs = inputs,

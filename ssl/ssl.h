@@ -302,6 +302,8 @@ typedef struct SslDerivativeDesc {
      * derivatives of the globals and attributes by x and y: what a comparison or a rounding changes between neighbouring pixels
      * has a derivative. Without derivatives of globals there are no edges. */
     bool has_edges;
+    /* Neither forward nor backward: finds where has_edges counts something. */
+    bool marks_edges;
 } SslDerivativeDesc;
 
 /* Makes of a unit the unit that computes a derivative of it. It is used like any other; its interface is that of the unit
@@ -312,6 +314,8 @@ typedef struct SslDerivativeDesc {
  *              "tangent2(OUTPUT)" and so on follow, input and output for input and output
  *   backward   further attributes: "adjoint(OUTPUT)", 0 at first. Outputs: "gradient(X)" of each input alone: at each point the
  *              gradient of the sum of all numbers of these outputs times their adjoints. ssl_sum.h adds them up
+ *   marking    outputs: those of the list, then an int "edges". Points that are a pixel apart and have one and the same number there have no
+ *              edge between them: their gradients with and without edges are the same. It costs little more than the outputs
  *
  * The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a
  * tangent is then 0. `diags` may get errors S08xx (STATUS_SOURCE). Other errors are in `err`: STATUS_NOT_FOUND, STATUS_INVALID

@@ -2,20 +2,40 @@
 #include "base/alloc.h"
 #include "base/cast.h"
 #include "base/check.h"
+#include "base/simd.h"
 #include "ssl/ssl_sum.h"
 #include <string.h>
 
 #define TERM_MAX 0x1p31f
 enum { POINTS_MAX = INT32_MAX }; /* so sums stay below 2^62 */
 
+/* A float of an output that is not always zero. */
+typedef struct Number {
+    uint32_t offset_bytes; /* in a block of results */
+    uint32_t total;        /* among SslSum.totals */
+} Number;
+
 struct SslSum {
     SslProgram *program;
     const SslProgramInfo *info;
-    uint32_t *first; /* [output]: of its numbers */
-    AccumWide *totals;
-    uint32_t count;
+    uint32_t *first;            /* [output]: of its numbers */
+    Number *numbers;            /* [number_count] */
+    AccumWide *totals, *before; /* [count] now, and before the batch that is being added */
+    uint32_t count, number_count;
     uint64_t points;
 };
+
+static void list_numbers(SslSum *sum)
+{
+    const SslUnitInfo *unit = sum->info->unit;
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
+        const SslOutputInfo *output = &unit->outputs[i];
+        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); ++k)
+            if (!output->is_zero && ssl_value_kind(output->type, output->shape, k) == SSL_FLOAT)
+                sum->numbers[sum->number_count++] =
+                    (Number){sum->info->outputs[i].offset + k * SSL_BLOCK * 4, sum->first[i] + k};
+    }
+}
 
 Status ssl_sum_create(SslProgram *p, SslSum **out_sum, Error *err)
 {
@@ -27,15 +47,24 @@ Status ssl_sum_create(SslProgram *p, SslSum **out_sum, Error *err)
         first[i] = count;
         count += ssl_value_scalars(info->unit->outputs[i].type, info->unit->outputs[i].shape);
     }
-    AccumWide *totals = MEM_ARRAY(AccumWide, count);
+    AccumWide *totals = MEM_ARRAY(AccumWide, 2 * (size_t)count);
+    Number *numbers = MEM_ARRAY(Number, count);
     *out_sum = NULL;
-    if (!sum || !first || !totals) {
+    if (!sum || !first || !totals || !numbers) {
         mem_free(sum);
         mem_free(first);
         mem_free(totals);
+        mem_free(numbers);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    *sum = (SslSum){ssl_program_retain(p), info, first, totals, count, 0};
+    *sum = (SslSum){.program = ssl_program_retain(p),
+                    .info = info,
+                    .first = first,
+                    .numbers = numbers,
+                    .totals = totals,
+                    .before = totals + count,
+                    .count = count};
+    list_numbers(sum);
     *out_sum = sum;
     return STATUS_OK;
 }
@@ -47,6 +76,7 @@ void ssl_sum_destroy(SslSum *sum)
     ssl_program_release(sum->program);
     mem_free(sum->first);
     mem_free(sum->totals);
+    mem_free(sum->numbers);
     mem_free(sum);
 }
 
@@ -135,29 +165,22 @@ static Status check_adjoints(const SslSum *sum, const SslBatch *batch, uint32_t 
     return STATUS_OK;
 }
 
-static uint32_t offset_of(const SslSum *sum, uint32_t output, uint32_t number)
-{
-    return sum->info->outputs[output].offset + number * SSL_BLOCK * (uint32_t)sizeof(float);
-}
-
-static Status check_block(const SslSum *sum, const SslBatch *batch, uint32_t block, Error *err)
+/* Returns the error of the first number that cannot be summed, of which there is one. */
+static Status refuse_number(const SslSum *sum, const SslBatch *batch, Error *err)
 {
     const SslUnitInfo *unit = sum->info->unit;
-    TRY(check_adjoints(sum, batch, block, err));
-    TRY(check_faults(sum, batch, block, err));
-    for (uint32_t i = 0; i < unit->output_count; ++i) {
-        const SslOutputInfo *output = &unit->outputs[i];
-        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); ++k) {
-            if (ssl_value_kind(output->type, output->shape, k) != SSL_FLOAT)
-                continue;
-            const void *line =
-                at(batch->result, sum->info->result_stride_bytes, block, offset_of(sum, i, k));
-            uint32_t bad = bad_lanes(line, TERM_MAX, batch->live[block]);
+    for (uint32_t block = 0; block < batch->block_count; ++block)
+        for (uint32_t i = 0; i < sum->number_count; ++i) {
+            const void *line = at(batch->result, sum->info->result_stride_bytes, block,
+                                  sum->numbers[i].offset_bytes);
+            uint32_t bad = bad_lanes(line, TERM_MAX, batch->live[block]), output = 0;
+            while (output + 1 < unit->output_count &&
+                   sum->first[output + 1] <= sum->numbers[i].total)
+                ++output;
             if (bad)
-                return refuse(block, bad, output->name, line, err);
+                return refuse(block, bad, unit->outputs[output].name, line, err);
         }
-    }
-    return STATUS_OK;
+    UNREACHABLE();
 }
 
 /* What one number of some blocks is added from. */
@@ -168,36 +191,70 @@ typedef struct Lines {
     uint32_t count;       /* at most ACCUM_LINES_MAX */
 } Lines;
 
-/* Adds lines of numbers below TERM_MAX. */
-SORT_ALWAYS_INLINE void add_lines_inline(const Lines *lines, AccumWide *total)
+typedef enum LineSize {
+    LINE_ZERO,
+    LINE_SMALL,
+    LINE_LARGE
+} LineSize; /* 0; below ACCUM_LINE_MAX; not */
+
+SORT_ALWAYS_INLINE bool has_any(i32x4 quad)
+{
+    return (quad[0] | quad[1] | quad[2] | quad[3]) != 0;
+}
+
+/* Copies a line with zeros in lanes that are not live. Numbers without sign compare like their bits. */
+SORT_ALWAYS_INLINE LineSize take_live(const void *line, uint32_t live, float out[SSL_BLOCK])
+{
+    const float limit = ACCUM_LINE_MAX;
+    int32_t limit_bits;
+    i32x4 quads[SSL_BLOCK / 4], any = {0}, large = {0};
+    memcpy(&limit_bits, &limit, sizeof limit_bits);
+    memcpy(quads, line, sizeof quads);
+    for (uint32_t i = 0; i < SSL_BLOCK / 4; ++i) {
+        if (live != UINT16_MAX) {
+            const i32x4 lanes = {1, 2, 4, 8};
+            quads[i] &= ((int32_t)(live >> 4 * i) & lanes) != 0;
+        }
+        any |= quads[i];
+        large |= (quads[i] & INT32_MAX) >= limit_bits;
+    }
+    memcpy(out, quads, sizeof quads);
+    return has_any(large) ? LINE_LARGE : has_any(any) ? LINE_SMALL : LINE_ZERO;
+}
+
+/* Returns false where a number is not below TERM_MAX; the total is then no sum any more. */
+SORT_ALWAYS_INLINE bool add_lines_inline(const Lines *lines, AccumWide *total)
 {
     _Static_assert((int)SSL_BLOCK == (int)ACCUM_LINE, "a line is a line of accum.h");
     AccumLines sums = {.count = 0};
     for (uint32_t i = 0; i < lines->count; ++i) {
-        const void *from = lines->first + i * lines->stride_bytes;
-        const float *line = from;
+        float line[SSL_BLOCK];
         uint32_t live = lines->live[i];
-        if (live == UINT16_MAX && !bad_lanes(line, ACCUM_LINE_MAX, live)) {
+        LineSize size = take_live(lines->first + i * lines->stride_bytes, live, line);
+        if (size == LINE_SMALL)
             accum_lines_add(&sums, line);
+        if (size != LINE_LARGE)
             continue;
-        }
+        if (bad_lanes(line, TERM_MAX, live))
+            return false;
         for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
-            if (live >> lane & 1)
-                accum_wide_add(total, accum_wide_from_float(line[lane]));
+            accum_wide_add(total, accum_wide_from_float(line[lane]));
     }
-    accum_lines_flush(&sums, total);
+    if (sums.count)
+        accum_lines_flush(&sums, total);
+    return true;
 }
 
-static void add_lines(const Lines *lines, AccumWide *total)
+static bool add_lines(const Lines *lines, AccumWide *total)
 {
-    add_lines_inline(lines, total);
+    return add_lines_inline(lines, total);
 }
 
 #if defined(__x86_64__)
 /* Does what add_lines does with vectors of 32 bytes. All operations are exact, so the bits are the same. */
-__attribute__((target("avx2"))) static void add_lines_avx2(const Lines *lines, AccumWide *total)
+__attribute__((target("avx2"))) static bool add_lines_avx2(const Lines *lines, AccumWide *total)
 {
-    add_lines_inline(lines, total);
+    return add_lines_inline(lines, total);
 }
 
 static bool has_avx2(void)
@@ -205,9 +262,9 @@ static bool has_avx2(void)
     return __builtin_cpu_supports("avx2");
 }
 #else
-static void add_lines_avx2(const Lines *lines, AccumWide *total)
+static bool add_lines_avx2(const Lines *lines, AccumWide *total)
 {
-    add_lines_inline(lines, total);
+    return add_lines_inline(lines, total);
 }
 
 static bool has_avx2(void)
@@ -216,27 +273,21 @@ static bool has_avx2(void)
 }
 #endif
 
-static void add_blocks(SslSum *sum, const SslBatch *batch, uint32_t first, uint32_t count)
+static bool add_blocks(SslSum *sum, const SslBatch *batch, uint32_t first, uint32_t count)
 {
-    const SslUnitInfo *unit = sum->info->unit;
     bool is_wide = has_avx2();
-    for (uint32_t i = 0; i < unit->output_count; ++i) {
-        const SslOutputInfo *output = &unit->outputs[i];
-        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); ++k) {
-            if (ssl_value_kind(output->type, output->shape, k) != SSL_FLOAT)
-                continue;
-            uint32_t stride = sum->info->result_stride_bytes;
-            const Lines lines = {.first = at(batch->result, stride, first, offset_of(sum, i, k)),
-                                 .stride_bytes = stride,
-                                 .live = batch->live + first,
-                                 .count = count};
-            AccumWide *total = &sum->totals[sum->first[i] + k];
-            if (is_wide)
-                add_lines_avx2(&lines, total);
-            else
-                add_lines(&lines, total);
-        }
+    for (uint32_t i = 0; i < sum->number_count; ++i) {
+        uint32_t stride = sum->info->result_stride_bytes;
+        const Number *number = &sum->numbers[i];
+        const Lines lines = {.first = at(batch->result, stride, first, number->offset_bytes),
+                             .stride_bytes = stride,
+                             .live = batch->live + first,
+                             .count = count};
+        AccumWide *total = &sum->totals[number->total];
+        if (!(is_wide ? add_lines_avx2(&lines, total) : add_lines(&lines, total)))
+            return false;
     }
+    return true;
 }
 
 static Status count_points(SslSum *sum, uint64_t points, Error *err)
@@ -251,14 +302,20 @@ Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
 {
     uint64_t points = 0;
     for (uint32_t block = 0; block < batch->block_count; ++block) {
-        TRY(check_block(sum, batch, block, err));
+        TRY(check_adjoints(sum, batch, block, err));
+        TRY(check_faults(sum, batch, block, err));
         for (uint32_t lanes = batch->live[block]; lanes; lanes &= lanes - 1)
             ++points;
     }
     TRY(count_points(sum, points, err));
+    memcpy(sum->before, sum->totals, sum->count * sizeof *sum->totals);
     for (uint32_t first = 0; first < batch->block_count; first += ACCUM_LINES_MAX) {
         uint32_t left = batch->block_count - first;
-        add_blocks(sum, batch, first, left < ACCUM_LINES_MAX ? left : ACCUM_LINES_MAX);
+        if (add_blocks(sum, batch, first, left < ACCUM_LINES_MAX ? left : ACCUM_LINES_MAX))
+            continue;
+        memcpy(sum->totals, sum->before, sum->count * sizeof *sum->totals);
+        sum->points -= points;
+        return refuse_number(sum, batch, err);
     }
     return STATUS_OK;
 }

@@ -210,15 +210,30 @@ static IrDiffFacts *describe(Kernel *k, const IrFunc *shader)
     return facts;
 }
 
-/* Inputs that are read of the point differ at its neighbours. */
-static const IrFunc *add_edges(Kernel *k, const IrFunc *f, const uint8_t *active)
+/* Results: those of the outputs, then the mark. */
+static void end_marks(Kernel *k, IrFuncId marks)
 {
+    Arena *arena = k->derive->module->arena;
+    const IrFunc *f = ir_func(k->derive->module, marks);
+    ValueList args = {0};
+    push_values(k, &args);
+    ValueList results = {.data = ARENA_ARRAY(arena, IrValue, f->result_count),
+                         .count = f->result_count};
+    ir_build_call(k->b, marks, args.data, args.count, f->result_types, f->result_count,
+                  results.data);
+    end_entry(k, &results);
+}
+
+/* Returns [number]: inputs that are read of the point differ at its neighbours. */
+static const uint8_t *varying_inputs(Kernel *k)
+{
+    const uint8_t *active = k->derive->facts->ports[0].active;
     uint8_t *varying = ARENA_ARRAY(k->derive->module->arena, uint8_t, k->number_count);
     for (uint32_t i = 0; i < k->how->input_count; ++i)
         for (uint32_t j = 0; j < k->how->inputs[i].number_count; ++j)
             varying[k->first[i] + j] =
                 k->how->inputs[i].kind != IR_INPUT_PARAM && active[k->first[i] + j];
-    return edges_add(k->derive, f, active, varying);
+    return varying;
 }
 
 /* Notes which inputs cannot change any output, as far as derivatives tell. */
@@ -253,16 +268,22 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
     d->facts = describe(&k, shader);
     d->is_for_host = true;
     derive_start(d);
-    const IrFunc *f = derive_flatten(d, outputs, how->is_backward);
+    const IrFunc *f = derive_flatten(d, outputs, how->is_backward || how->marks_edges);
     if (!f)
         return;
     f = take_inputs(&k, f);
+    const uint8_t *active = d->facts->ports[0].active;
     if (how->has_edges)
-        f = add_edges(&k, f, d->facts->ports[0].active);
+        f = edges_add(d, f, active, varying_inputs(&k));
     if (!f)
         return;
-    IrFuncId derivative = ir_reserve_func(m);
-    derive_build(d, derivative, f, how->is_backward);
+    IrFuncId derivative;
+    if (how->marks_edges) {
+        derivative = edges_mark(d, f, active, varying_inputs(&k));
+    } else {
+        derivative = ir_reserve_func(m);
+        derive_build(d, derivative, f, how->is_backward);
+    }
     if (d->has_failed)
         return;
     if (how->is_backward)
@@ -274,6 +295,8 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
     ir_build_span(k.b, (Span){0}); /* code that has no place in a source gets no warnings */
     if (how->is_backward)
         end_backward(&k, derivative);
+    else if (how->marks_edges)
+        end_marks(&k, derivative);
     else
         end_forward(&k, derivative, f);
 }

@@ -44,7 +44,15 @@ typedef struct Edges {
 const IrFunc *edges_add(Derive *d, const IrFunc *f, const uint8_t *active_params,
                         const uint8_t *varying_params);
 
+/* --- edges_mark.c --- */
+/* Builds a function that gives the results of `f` and a mark, an int: neighbours with one mark have no edge between them, as edges_add()
+ * counts edges. */
+IrFuncId edges_mark(Derive *d, const IrFunc *f, const uint8_t *active_params,
+                    const uint8_t *varying_params);
+
 /* --- edges_find.c --- */
+/* Whether an operation on floats has a result with steps: comparisons, roundings, FMOD. */
+bool edges_can_begin(uint32_t op);
 /* Fills `varies` and `jumps`. */
 void edges_find(Edges *e, const uint8_t *varying_params);
 /* Whether the regions of an instruction have or give a value that varies. */

@@ -20,8 +20,7 @@ static bool is_comparison(uint32_t op)
     return op >= IR_FEQ && op <= IR_FGE;
 }
 
-/* Operations on floats whose result has steps. */
-static bool has_steps(uint32_t op)
+bool edges_can_begin(uint32_t op)
 {
     return is_comparison(op) || (op >= IR_FLOOR && op <= IR_SIGN) || op == IR_F2I || op == IR_FMOD;
 }
@@ -45,7 +44,7 @@ static void find_operation(Find *w, const IrInst *inst)
     if (inst->op == IR_GLOBAL || inst->op == IR_ATTRIBUTE)
         varies = ir_global_shadow(inst->imm) == IR_SHADOW_VALUE &&
                  ir_type(e->f, inst->result_first) == ir_scalar(IR_FLOAT);
-    jumps = !hides_edges(inst->op) && (jumps || (has_steps(inst->op) && is_active)) && varies;
+    jumps = !hides_edges(inst->op) && (jumps || (edges_can_begin(inst->op) && is_active)) && varies;
     for (uint32_t i = 0; i < inst->result_count; ++i) {
         note(w, e->varies, inst->result_first + i, varies);
         note(w, e->jumps, inst->result_first + i, jumps);

@@ -24,11 +24,11 @@ typedef struct IrKernelInput {
     const IrKind *kinds; /* [number_count] */
 } IrKernelInput;
 /* A derivative of the entry. Forward: the entry's new results are those of `outputs`, then for each direction their tangents.
- * Backward: a number for each of the inputs' own. */
+ * Backward: a number for each of the inputs' own. marks_edges: those of `outputs`, then the mark (edges_mark). */
 typedef struct IrKernelDerivative {
-    bool is_backward;
-    bool has_edges;           /* backward: edges count (edges.h) */
-    uint32_t direction_count; /* forward: 1 to DERIVE_DIRECTIONS_MAX */
+    bool is_backward, marks_edges; /* not both */
+    bool has_edges;                /* backward: edges count (edges.h) */
+    uint32_t direction_count;      /* forward: 1 to DERIVE_DIRECTIONS_MAX */
     const IrKernelInput *inputs;
     uint32_t input_count;
     const uint32_t *outputs; /* rows of IrModule.outputs */

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "ssl/context.h"
 #include "ssl/ssl_sum.h"
-#include "tools/ssl_kit/grid_host.h"
+#include "tools/ssl_kit/grid_edges.h"
 #include <math.h>
 #include <string.h>
 // clang-format off
@@ -64,8 +64,10 @@ static void set_points(GridHost *grid)
     }
 }
 
+typedef enum Kind { SMOOTH, SWEPT, MARKED } Kind; /* without edges, with them, marks of them */
+
 /* Differentiates the first output of a shader by all its parameters, which are floats. */
-static Shape shape_of(SslContext *ctx, const char *text, bool has_edges, uint32_t lanes)
+static Shape shape_of(SslContext *ctx, const char *text, Kind kind, uint32_t lanes)
 {
     Shape s = {0};
     Error err = {0};
@@ -76,12 +78,13 @@ static Shape shape_of(SslContext *ctx, const char *text, bool has_edges, uint32_
     const SslUnitInfo *info = ssl_unit_info(s.plain);
     SslDerivativeInput inputs[PARAMS_MAX];
     SslDerivativeDesc how = {.size_bytes = sizeof how,
-                             .is_backward = true,
+                             .is_backward = kind != MARKED,
                              .inputs = inputs,
                              .outputs = &info->outputs[0].name,
                              .input_count = info->param_count,
                              .output_count = 1,
-                             .has_edges = has_edges};
+                             .has_edges = kind == SWEPT,
+                             .marks_edges = kind == MARKED};
     ASSERT(info->param_count <= PARAMS_MAX);
     for (uint32_t i = 0; i < info->param_count; ++i)
         inputs[i] = (SslDerivativeInput){SSL_INPUT_PARAM, info->params[i].name};
@@ -95,10 +98,24 @@ static Shape shape_of(SslContext *ctx, const char *text, bool has_edges, uint32_
             STATUS_OK)
         fail_msg("%s", err.text);
     set_points(s.grid);
-    for (uint32_t i = 0; i < POINTS; ++i)
+    for (uint32_t i = 0; i < POINTS && kind != MARKED; ++i)
         if (grid_host_attribute(s.grid, 0, 0, 0, i)) /* else it is not read */
             *grid_host_attribute(s.grid, 0, 0, 0, i) = 1;
     return s;
+}
+
+/* Returns a shape with the same program and points of its own, which have no values yet. */
+static Shape twin_of(const Shape *s)
+{
+    Shape twin = *s;
+    Error err = {0};
+    twin.plain = ssl_unit_retain(s->plain);
+    twin.unit = ssl_unit_retain(s->unit);
+    twin.program = ssl_program_retain(s->program);
+    if (grid_host_create(s->program, globals, SORT_COUNT_OF(globals), POINTS, &twin.grid, &err) !=
+        STATUS_OK)
+        fail_msg("%s", err.text);
+    return twin;
 }
 
 static void release(Shape *s)
@@ -109,24 +126,38 @@ static void release(Shape *s)
     ssl_unit_release(s->plain);
 }
 
-/* The gradient of the sum of all pixels, each times its adjoint, which is 1. */
-static void gradient_at(Shape *s, const float *params, double *out)
+static void set_params(Shape *s, const float *params)
 {
     Error err = {0};
-    SslSum *sum;
     for (uint32_t i = 0; i < s->param_count; ++i) {
         const SslValue value = {.type = SSL_FLOAT, .f = {params[i]}};
         if (ssl_params_set(s->program, grid_host_params(s->grid), i, &value, &err) != STATUS_OK)
             fail_msg("%s", err.text);
     }
-    grid_host_run(s->grid);
-    const SslBatch all = grid_host_part(s->grid, 0, POINTS / SSL_BLOCK);
+}
+
+/* Runs some blocks, and adds the gradient of the sum of their pixels, each times its adjoint, which is 1. */
+static void add_gradient(Shape *s, uint32_t blocks, double *out)
+{
+    Error err = {0};
+    SslSum *sum;
+    if (blocks == 0)
+        return;
+    grid_host_run_blocks(s->grid, 0, blocks);
+    const SslBatch part = grid_host_part(s->grid, 0, blocks);
     if (ssl_sum_create(s->program, &sum, &err) != STATUS_OK ||
-        ssl_sum_add(sum, &all, &err) != STATUS_OK)
+        ssl_sum_add(sum, &part, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     for (uint32_t i = 0; i < s->param_count; ++i)
-        out[i] = ssl_sum_value(sum, i, 0);
+        out[i] += ssl_sum_value(sum, i, 0);
     ssl_sum_destroy(sum);
+}
+
+static void gradient_at(Shape *s, const float *params, double *out)
+{
+    memset(out, 0, s->param_count * sizeof *out);
+    set_params(s, params);
+    add_gradient(s, POINTS / SSL_BLOCK, out);
 }
 
 /* --- closed forms ------------------------------------------------------------------------------- */
@@ -332,22 +363,26 @@ static const Case cases[] = {
      0.01},
 };
 
+/* Returns a number from 0 to 1, like no other: a multiple of an irrational one. */
+static double part_of(uint32_t place, uint32_t param)
+{
+    static const double steps[PARAMS_MAX] = {0.7548777, 0.5698403, 0.4301597, 0.3247180};
+    return fmod((place + 1) * steps[param], 1);
+}
+
 static void test_closed_forms(void **state)
 {
     bool has_failed = false;
     for (uint32_t k = 0; k < SORT_COUNT_OF(cases); ++k) {
         const Case *c = &cases[k];
-        Shape s = shape_of(*state, c->text, true, 0);
+        Shape s = shape_of(*state, c->text, SWEPT, 0);
         double worst = 0, sum = 0;
         for (uint32_t i = 0; i < PLACES; ++i) {
-            /* Multiples of irrational numbers: no place is like another. */
-            static const double steps[PARAMS_MAX] = {0.7548777, 0.5698403, 0.4301597, 0.3247180};
             float params[PARAMS_MAX];
             double exact[PARAMS_MAX], gradient[PARAMS_MAX], expected[PARAMS_MAX];
             double sizes[PARAMS_MAX];
             for (uint32_t j = 0; j < s.param_count; ++j) {
-                double part = fmod((i + 1) * steps[j], 1);
-                params[j] = c->low[j] + c->span[j] * (float)part;
+                params[j] = c->low[j] + c->span[j] * (float)part_of(i, j);
                 exact[j] = (double)params[j];
             }
             c->expect(exact, expected, sizes);
@@ -366,19 +401,67 @@ static void test_closed_forms(void **state)
     assert_false(has_failed);
 }
 
+/* Gradients with edges at the points that marks tell to have some, and without at all others, are those with edges at all points. */
+static void test_marks(void **state)
+{
+    static uint32_t marks[POINTS], near[POINTS];
+    const GridMarks picture = {marks, SIZE, SIZE};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(cases); ++k) {
+        const Case *c = &cases[k];
+        Shape marked = shape_of(*state, c->text, MARKED, 0);
+        Shape smooth = shape_of(*state, c->text, SMOOTH, 0);
+        Shape all = shape_of(*state, c->text, SWEPT, 0);
+        Shape swept = twin_of(&all);
+        const SslUnitInfo *info = ssl_unit_info(marked.unit);
+        assert_int_equal(info->output_count, 2);
+        assert_string_equal(info->outputs[1].name, "edges");
+        const SslOutputSlot slot = ssl_program_info(marked.program)->outputs[1];
+        for (uint32_t i = 0; i < 4; ++i) {
+            float params[PARAMS_MAX];
+            double expected[PARAMS_MAX], gradient[PARAMS_MAX] = {0}, size = 0;
+            Shape *shapes[] = {&marked, &smooth, &swept};
+            for (uint32_t j = 0; j < all.param_count; ++j)
+                params[j] = c->low[j] + c->span[j] * (float)part_of(i, j);
+            for (uint32_t j = 0; j < SORT_COUNT_OF(shapes); ++j)
+                set_params(shapes[j], params);
+            grid_host_run(marked.grid);
+            for (uint32_t p = 0; p < POINTS; ++p)
+                marks[p] = grid_host_word(marked.grid, slot, 0, p);
+            uint32_t count = grid_edges_find(&picture, smooth.grid, 0, POINTS, near);
+            assert_true(count >= 4 * SIZE - 4 && count < POINTS / 2); /* the border is among them */
+            grid_edges_gather(swept.grid, 0, all.grid, near, count);
+            add_gradient(&smooth, POINTS / SSL_BLOCK, gradient);
+            add_gradient(&swept, grid_edges_keep(swept.grid, count), gradient);
+            gradient_at(&all, params, expected);
+            for (uint32_t j = 0; j < all.param_count; ++j)
+                size = fmax(size, fabs(expected[j]));
+            assert_true(size > 0);
+            for (uint32_t j = 0; j < all.param_count; ++j)
+                if (!(fabs(gradient[j] - expected[j]) <= 1e-6 * size))
+                    fail_msg("%s, place %u: %.9g, not %.9g", c->name, i, gradient[j], expected[j]);
+        }
+        release(&marked);
+        release(&smooth);
+        release(&all);
+        release(&swept);
+    }
+}
+
 /* What has no derivative over edges says so, with a place. */
 static void test_refused(void **state)
 {
     static const struct {
         const char *text, *code;
-        bool is_backward;
+        bool is_backward, marks_edges;
     } wrong[] = {
         {"shader s(float k, out float v) { v = ddx(floor(global_value<uv>.x * k)); }", "S0815",
-         true},
+         true, false},
         {"texture2d t; shader s(float k, out float v) {"
          "  v = texture2d_sample<t>(floor(global_value<uv>.x * k), 0).r; }",
-         "S0819", true},
-        {"shader s(float k, out float v) { v = floor(global_value<uv>.x * k); }", NULL, false},
+         "S0819", true, false},
+        {"shader s(float k, out float v) { v = floor(global_value<uv>.x * k); }", NULL, false,
+         false},
+        {"shader s(float k, out float v) { v = floor(global_value<uv>.x * k); }", NULL, true, true},
     };
     for (uint32_t i = 0; i < SORT_COUNT_OF(wrong); ++i) {
         Error err = {0};
@@ -395,7 +478,8 @@ static void test_refused(void **state)
                                        .outputs = &output,
                                        .input_count = 1,
                                        .output_count = 1,
-                                       .has_edges = true};
+                                       .has_edges = !wrong[i].marks_edges,
+                                       .marks_edges = wrong[i].marks_edges};
         Status status = ssl_unit_differentiate(unit, &how, diags, &made, &err);
         if (wrong[i].code) {
             assert_int_equal(status, STATUS_SOURCE);
@@ -417,12 +501,12 @@ static void test_widths(void **state)
     static const uint32_t lanes[] = {1, 4, 8, 16};
     const float radius = 17.3f;
     double gradient, first = 0;
-    Shape plain = shape_of(*state, text, false, 0);
+    Shape plain = shape_of(*state, text, SMOOTH, 0);
     gradient_at(&plain, &radius, &gradient);
     assert_true(gradient == 0);
     release(&plain);
     for (uint32_t i = 0; i < SORT_COUNT_OF(lanes); ++i) {
-        Shape s = shape_of(*state, text, true, lanes[i]);
+        Shape s = shape_of(*state, text, SWEPT, lanes[i]);
         gradient_at(&s, &radius, &gradient);
         first = i == 0 ? gradient : first;
         assert_true(gradient == first && gradient > 0);
@@ -439,6 +523,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_closed_forms),
+        cmocka_unit_test(test_marks),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_widths),
     };

@@ -19,6 +19,8 @@ struct GridHost {
     uint32_t *texture_id; /* [texture_count]: the identity */
     uint16_t *live;
     void *globals, *attributes, *result, *params;
+    uint32_t *read; /* [read_count]: lines of a block of globals that the kernel reads */
+    uint32_t read_count;
     uint32_t point_count, watched; /* UINT32_MAX: all */
     GridLookup *lookup;            /* [GRID_LOOKUPS_MAX] */
     uint64_t lookup_count;
@@ -138,23 +140,36 @@ static uint32_t block_count(uint32_t point_count)
     return (point_count + SSL_BLOCK - 1) / SSL_BLOCK;
 }
 
-static Status allocate(GridHost *h, Error *err)
+static void list_read(GridHost *h, uint32_t row_count)
+{
+    for (uint32_t row = 0; row < row_count; ++row) {
+        uint32_t scalars = ssl_type_scalars(h->rows[row].type);
+        uint32_t first = h->layout.offset_floats[row] / SSL_BLOCK;
+        for (uint32_t i = 0; i < scalars && h->info->globals_value >> row & 1; ++i)
+            h->read[h->read_count++] = first + i;
+        for (uint32_t i = scalars; i < 3 * scalars && h->info->globals_derivs >> row & 1; ++i)
+            h->read[h->read_count++] = first + i;
+    }
+}
+
+static Status allocate(GridHost *h, bool has_results, Error *err)
 {
     uint32_t blocks = block_count(h->point_count);
     uint32_t texture_count = h->info->unit->texture_count;
     size_t globals_bytes = (size_t)blocks * h->layout.stride_bytes;
-    size_t result_bytes = (size_t)blocks * h->info->result_stride_bytes;
+    size_t result_bytes = has_results ? (size_t)blocks * h->info->result_stride_bytes : 4;
     h->globals = mem_alloc_aligned(globals_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
     h->result = mem_alloc_aligned(result_bytes, SORT_CACHE_LINE);
     size_t attributes_bytes = (size_t)blocks * h->info->attributes_stride_bytes;
     h->attributes = mem_alloc_aligned(attributes_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
     h->params = mem_alloc(h->info->params_bytes + 4, 1);
     h->live = MEM_ARRAY(uint16_t, blocks);
+    h->read = MEM_ARRAY(uint32_t, h->layout.stride_bytes / sizeof(float) / SSL_BLOCK);
     h->texture = MEM_ARRAY(GridTexture, texture_count);
     h->texture_id = MEM_ARRAY(uint32_t, texture_count);
     h->lookup = MEM_ARRAY(GridLookup, GRID_LOOKUPS_MAX);
-    if (!h->globals || !h->attributes || !h->result || !h->params || !h->live || !h->texture ||
-        !h->texture_id || !h->lookup)
+    if (!h->globals || !h->attributes || !h->result || !h->params || !h->live || !h->read ||
+        !h->texture || !h->texture_id || !h->lookup)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     memset(h->globals, 0, globals_bytes);
     memset(h->attributes, 0, attributes_bytes);
@@ -162,8 +177,8 @@ static Status allocate(GridHost *h, Error *err)
     return STATUS_OK;
 }
 
-Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
-                        uint32_t point_count, GridHost **out_host, Error *err)
+static Status create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
+                     uint32_t point_count, bool has_results, GridHost **out_host, Error *err)
 {
     *out_host = NULL;
     GridHost *h = MEM_NEW(GridHost);
@@ -175,11 +190,12 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
     h->point_count = point_count;
     h->watched = UINT32_MAX;
     ssl_globals_layout(rows, row_count, &h->layout);
-    Status status = allocate(h, err);
+    Status status = allocate(h, has_results, err);
     if (status != STATUS_OK) {
         grid_host_destroy(h);
         return status;
     }
+    list_read(h, row_count);
     for (uint32_t i = 0; i < point_count; ++i)
         h->live[i / SSL_BLOCK] = (uint16_t)(h->live[i / SSL_BLOCK] | 1u << i % SSL_BLOCK);
     for (uint32_t i = 0; i < h->info->unit->texture_count; ++i)
@@ -204,6 +220,18 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
     return STATUS_OK;
 }
 
+Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
+                        uint32_t point_count, GridHost **out_host, Error *err)
+{
+    return create(p, rows, row_count, point_count, true, out_host, err);
+}
+
+Status grid_host_create_points(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
+                               uint32_t point_count, GridHost **out_host, Error *err)
+{
+    return create(p, rows, row_count, point_count, false, out_host, err);
+}
+
 void grid_host_destroy(GridHost *h)
 {
     if (!h)
@@ -214,6 +242,7 @@ void grid_host_destroy(GridHost *h)
     mem_free(h->result);
     mem_free(h->params);
     mem_free(h->live);
+    mem_free(h->read);
     mem_free(h->texture);
     mem_free(h->texture_id);
     mem_free(h->lookup);
@@ -285,6 +314,36 @@ void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists)
     int32_t word = exists;
     for (uint32_t point = 0; point < h->point_count && where->wants_existence; ++point)
         memcpy(attribute_row(h, point, where->existence_offset_bytes, 0), &word, sizeof word);
+}
+
+static void copy_number(char *to, uint32_t to_point, const char *from, uint32_t from_point,
+                        uint32_t line)
+{
+    size_t bytes = (size_t)line * SSL_BLOCK * 4;
+    memcpy(to + bytes + (to_point % SSL_BLOCK) * (size_t)4,
+           from + bytes + (from_point % SSL_BLOCK) * (size_t)4, 4);
+}
+
+void grid_host_copy_point(GridHost *h, uint32_t to, const GridHost *other, uint32_t from)
+{
+    CHECK(h->program == other->program);
+    ASSERT(to < h->point_count && from < other->point_count);
+    size_t stride = h->layout.stride_bytes;
+    char *to_block = (char *)h->globals + to / SSL_BLOCK * stride;
+    const char *from_block = (const char *)other->globals + from / SSL_BLOCK * stride;
+    for (uint32_t i = 0; i < h->read_count; ++i)
+        copy_number(to_block, to, from_block, from, h->read[i]);
+    stride = h->info->attributes_stride_bytes;
+    to_block = (char *)h->attributes + to / SSL_BLOCK * stride;
+    from_block = (const char *)other->attributes + from / SSL_BLOCK * stride;
+    for (uint32_t i = 0; i < stride / (SSL_BLOCK * 4); ++i)
+        copy_number(to_block, to, from_block, from, i);
+}
+
+void grid_host_set_live(GridHost *h, uint32_t block, uint16_t lanes)
+{
+    CHECK(block < h->batch.block_count);
+    h->live[block] = lanes;
 }
 
 void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture)

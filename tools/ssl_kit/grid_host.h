@@ -37,6 +37,10 @@ typedef struct GridHost GridHost;
  * defaults. `p` is held. `rows`: the context's globals, borrowed. */
 Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
                         uint32_t point_count, GridHost **out_host, Error *err) SORT_MUST_CHECK;
+/* Makes a host of points that are not run, only copied from: they have no results. */
+Status grid_host_create_points(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
+                               uint32_t point_count, GridHost **out_host,
+                               Error *err) SORT_MUST_CHECK;
 void grid_host_destroy(GridHost *h); /* NULL is fine */
 
 /* One scalar of a global: shadow 0 value, 1 ddx, 2 ddy (only where the row has derivatives). */
@@ -50,6 +54,11 @@ float *grid_host_attribute(GridHost *h, uint32_t slot, uint32_t shadow, uint32_t
                            uint32_t point);
 void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const SslValue *value);
 void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists);
+/* Gives point `to` of a host what the kernel reads of point `from` of another host of the same program. Several threads may
+ * write to different points. */
+void grid_host_copy_point(GridHost *h, uint32_t to, const GridHost *other, uint32_t from);
+/* Says which points of a block exist: bit i stands for point 16 block + i. At first all do. */
+void grid_host_set_live(GridHost *h, uint32_t block, uint16_t lanes);
 void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture);
 void *grid_host_params(GridHost *h); /* for ssl_params_set */
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget);

@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "tools/ssl_kit/grid_edges.h"
 #include "tools/sslc/sslc_fit.h"
 #include <math.h>
 #include <stdio.h>
@@ -18,13 +19,24 @@ typedef struct Side {
 struct FitShader {
     FitShaderDesc desc;
     Side plain, backward, forward;
+    /* With edges: `plain` also gives marks, and points that have an edge beside them are copied from `spread` to `swept`, whose
+     * gradients count edges; `backward` is for the others. */
+    Side swept;
+    GridHost *spread;
+    uint32_t *marks; /* [point_count] */
+    uint32_t
+        *near; /* [point_count]: of each chunk, in its part, the points with an edge beside them */
+    uint32_t *near_firsts; /* [chunk_count + 1] of each chunk's among all */
+    uint32_t swept_blocks;
+    bool is_smooth; /* `backward` is not zero everywhere */
     PictureLoss *loss;
     FitPicture picture, tangent;
     float *adjoint;  /* as the picture */
-    SslSum **sums;   /* [chunk_count] */
-    Error *errors;   /* [chunk_count] of those sums */
-    bool *has_fault; /* [chunk_count] the chunk could not be shaded, or not be summed */
-    uint32_t point_count, block_count, chunk_count, adjoint_slot;
+    SslSum **sums;   /* [sum_count]: of the chunks, then, with edges, of chunks of `swept` */
+    Error *errors;   /* [sum_count] of those sums */
+    bool *has_fault; /* [sum_count] the chunk could not be shaded, or not be summed */
+    uint32_t point_count, block_count, chunk_count, sum_count, adjoint_slot;
+    uint32_t picture_output; /* of `plain`; its marks follow */
     uint64_t undefined_count;
     char undefined_text[UNDEFINED_TEXT];
 };
@@ -43,7 +55,9 @@ static Status build_side(FitShader *s, const SslUnit *unit, Side *side, Error *e
     return sslc_grid_set(d->grid, d->file, side->program, side->host, err);
 }
 
-static Status differentiate(FitShader *s, bool is_backward, Side *side, Error *err)
+typedef enum Derived { FORWARD, BACKWARD, SWEPT, MARKED } Derived;
+
+static Status differentiate(FitShader *s, Derived what, Side *side, Error *err)
 {
     const FitShaderDesc *d = &s->desc;
     const SslUnitInfo *info = ssl_unit_info(d->unit);
@@ -52,8 +66,9 @@ static Status differentiate(FitShader *s, bool is_backward, Side *side, Error *e
     Status status = STATUS_NO_MEMORY;
     if (inputs && diags) {
         SslDerivativeDesc how = {.size_bytes = sizeof how,
-                                 .is_backward = is_backward,
-                                 .has_edges = is_backward && d->has_edges,
+                                 .is_backward = what == BACKWARD || what == SWEPT,
+                                 .has_edges = what == SWEPT,
+                                 .marks_edges = what == MARKED,
                                  .inputs = inputs,
                                  .outputs = &info->outputs[d->output].name,
                                  .output_count = 1};
@@ -71,15 +86,20 @@ static Status differentiate(FitShader *s, bool is_backward, Side *side, Error *e
     return status;
 }
 
+static bool has_edges(const FitShaderDesc *desc)
+{
+    return desc->has_edges && desc->needs_gradient;
+}
+
 static Status allocate(FitShader *s, Error *err)
 {
     size_t numbers = (size_t)s->point_count * s->picture.channels;
     s->picture.numbers = MEM_ARRAY(float, numbers);
     s->tangent.numbers = MEM_ARRAY(float, numbers);
     s->adjoint = MEM_ARRAY(float, numbers);
-    s->sums = MEM_ARRAY(SslSum *, s->chunk_count);
-    s->errors = MEM_ARRAY(Error, s->chunk_count);
-    s->has_fault = MEM_ARRAY(bool, s->chunk_count);
+    s->sums = MEM_ARRAY(SslSum *, s->sum_count);
+    s->errors = MEM_ARRAY(Error, s->sum_count);
+    s->has_fault = MEM_ARRAY(bool, s->sum_count);
     if (!s->picture.numbers || !s->tangent.numbers || !s->adjoint || !s->sums || !s->errors ||
         !s->has_fault)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
@@ -93,23 +113,52 @@ static Status allocate(FitShader *s, Error *err)
     return picture_loss_create(&loss, &s->loss, err);
 }
 
-static Status build(FitShader *s, Error *err)
+static Status build_edges(FitShader *s, Error *err)
 {
-    TRY(allocate(s, err));
-    TRY(build_side(s, s->desc.unit, &s->plain, err));
-    if (s->desc.needs_tangents) {
-        TRY(differentiate(s, false, &s->forward, err));
-        TRY(build_side(s, s->forward.unit, &s->forward, err));
-    }
-    if (!s->desc.needs_gradient)
-        return STATUS_OK;
-    TRY(differentiate(s, true, &s->backward, err));
+    const SslcFile *file = s->desc.file;
+    s->marks = MEM_ARRAY(uint32_t, s->point_count);
+    s->near = MEM_ARRAY(uint32_t, s->point_count);
+    s->near_firsts = MEM_ARRAY(uint32_t, s->chunk_count + 1);
+    if (!s->marks || !s->near || !s->near_firsts)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    TRY(differentiate(s, SWEPT, &s->swept, err));
+    TRY(build_side(s, s->swept.unit, &s->swept, err));
+    TRY(grid_host_create_points(s->swept.program, file->tables.globals, file->tables.global_count,
+                                s->point_count, &s->spread, err));
+    TRY(sslc_grid_set(s->desc.grid, file, s->swept.program, s->spread, err));
+    for (uint32_t i = s->chunk_count; i < s->sum_count; ++i)
+        TRY(ssl_sum_create(s->swept.program, &s->sums[i], err));
+    return STATUS_OK;
+}
+
+static Status build_backward(FitShader *s, Error *err)
+{
+    TRY(differentiate(s, BACKWARD, &s->backward, err));
     TRY(build_side(s, s->backward.unit, &s->backward, err));
     const SslUnitInfo *info = ssl_unit_info(s->backward.unit);
     s->adjoint_slot = info->attribute_count - 1; /* it is added after those of the shader */
+    for (uint32_t i = 0; i < info->output_count; ++i)
+        s->is_smooth = s->is_smooth || !info->outputs[i].is_zero;
     for (uint32_t i = 0; i < s->chunk_count; ++i)
         TRY(ssl_sum_create(s->backward.program, &s->sums[i], err));
     return STATUS_OK;
+}
+
+static Status build(FitShader *s, Error *err)
+{
+    TRY(allocate(s, err));
+    if (has_edges(&s->desc)) {
+        TRY(differentiate(s, MARKED, &s->plain, err));
+        s->picture_output = 0;
+    }
+    TRY(build_side(s, has_edges(&s->desc) ? s->plain.unit : s->desc.unit, &s->plain, err));
+    if (s->desc.needs_tangents) {
+        TRY(differentiate(s, FORWARD, &s->forward, err));
+        TRY(build_side(s, s->forward.unit, &s->forward, err));
+    }
+    if (s->desc.needs_gradient)
+        TRY(build_backward(s, err));
+    return has_edges(&s->desc) ? build_edges(s, err) : STATUS_OK;
 }
 
 Status fit_shader_create(const FitShaderDesc *desc, FitShader **out_shader, Error *err)
@@ -120,13 +169,16 @@ Status fit_shader_create(const FitShaderDesc *desc, FitShader **out_shader, Erro
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     uint32_t points = desc->grid->width * desc->grid->height;
     uint32_t blocks = (points + SSL_BLOCK - 1) / SSL_BLOCK;
+    uint32_t chunks = (blocks + CHUNK_BLOCKS - 1) / CHUNK_BLOCKS;
     *s = (FitShader){
         .desc = *desc,
         .picture = {desc->grid->width, desc->grid->height, desc->target->channels, NULL},
         .tangent = {desc->grid->width, desc->grid->height, desc->target->channels, NULL},
         .point_count = points,
         .block_count = blocks,
-        .chunk_count = (blocks + CHUNK_BLOCKS - 1) / CHUNK_BLOCKS};
+        .chunk_count = chunks,
+        .sum_count = chunks * (has_edges(desc) ? 2 : 1),
+        .picture_output = desc->output};
     Status status = build(s, err);
     if (status == STATUS_OK)
         *out_shader = s;
@@ -146,11 +198,16 @@ void fit_shader_destroy(FitShader *s)
 {
     if (!s)
         return;
-    for (uint32_t i = 0; i < s->chunk_count && s->sums; ++i)
+    for (uint32_t i = 0; i < s->sum_count && s->sums; ++i)
         ssl_sum_destroy(s->sums[i]);
     free_side(&s->plain);
     free_side(&s->backward);
     free_side(&s->forward);
+    free_side(&s->swept);
+    grid_host_destroy(s->spread);
+    mem_free(s->marks);
+    mem_free(s->near);
+    mem_free(s->near_firsts);
     picture_loss_destroy(s->loss);
     mem_free(s->picture.numbers);
     mem_free(s->tangent.numbers);
@@ -161,7 +218,7 @@ void fit_shader_destroy(FitShader *s)
     mem_free(s);
 }
 
-/* --- evaluating ---------------------------------------------------------------------------------- */
+/* --- chunks -------------------------------------------------------------------------------------- */
 
 typedef struct Chunk {
     uint32_t first_block, block_count, first_point, end_point;
@@ -197,7 +254,13 @@ static void run_side(FitShader *s, const Side *side, uint32_t output, FitPicture
 static void run_values(void *data, uint32_t index)
 {
     FitShader *s = data;
-    run_side(s, &s->plain, s->desc.output, &s->picture, index);
+    run_side(s, &s->plain, s->picture_output, &s->picture, index);
+    Chunk c = chunk_of(s, index);
+    if (!s->marks)
+        return;
+    SslOutputSlot slot = ssl_program_info(s->plain.program)->outputs[s->picture_output + 1];
+    for (uint32_t point = c.first_point; point < c.end_point; ++point)
+        s->marks[point] = grid_host_word(s->plain.host, slot, 0, point);
 }
 
 static void run_tangents(void *data, uint32_t index)
@@ -206,22 +269,85 @@ static void run_tangents(void *data, uint32_t index)
     run_side(s, &s->forward, 1, &s->tangent, index); /* output 0 is the value */
 }
 
+static void set_adjoint(FitShader *s, const Side *side, uint32_t at_point, uint32_t point)
+{
+    for (uint32_t k = 0; k < s->picture.channels; ++k) {
+        float *at = grid_host_attribute(side->host, s->adjoint_slot, 0, k, at_point);
+        if (at)
+            *at = ssl_flushed(s->adjoint[(size_t)point * s->picture.channels + k]);
+    }
+}
+
+static void sum_blocks(FitShader *s, const Side *side, uint32_t first, uint32_t count, uint32_t sum)
+{
+    grid_host_run_blocks(side->host, first, count);
+    const SslBatch part = grid_host_part(side->host, first, count);
+    s->has_fault[sum] = ssl_sum_add(s->sums[sum], &part, &s->errors[sum]) != STATUS_OK;
+}
+
+static void clear_sum(FitShader *s, uint32_t sum)
+{
+    ssl_sum_clear(s->sums[sum]);
+    s->errors[sum] = (Error){0};
+    s->has_fault[sum] = false;
+}
+
 static void run_gradients(void *data, uint32_t index)
 {
     FitShader *s = data;
     Chunk c = chunk_of(s, index);
+    clear_sum(s, index);
+    if (!s->is_smooth)
+        return;
     for (uint32_t point = c.first_point; point < c.end_point; ++point)
-        for (uint32_t k = 0; k < s->picture.channels; ++k) {
-            float *at = grid_host_attribute(s->backward.host, s->adjoint_slot, 0, k, point);
-            if (at)
-                *at = ssl_flushed(s->adjoint[(size_t)point * s->picture.channels + k]);
-        }
-    grid_host_run_blocks(s->backward.host, c.first_block, c.block_count);
-    ssl_sum_clear(s->sums[index]);
-    s->errors[index] = (Error){0};
-    const SslBatch part = grid_host_part(s->backward.host, c.first_block, c.block_count);
-    s->has_fault[index] = ssl_sum_add(s->sums[index], &part, &s->errors[index]) != STATUS_OK;
+        set_adjoint(s, &s->backward, point, point);
+    sum_blocks(s, &s->backward, c.first_block, c.block_count, index);
 }
+
+/* --- edges: gradients that count them where there are any -------------------------------------- */
+
+/* Lists the points of a chunk that are near an edge; the others remain for `backward`. */
+static void find_near(void *data, uint32_t index)
+{
+    FitShader *s = data;
+    Chunk c = chunk_of(s, index);
+    const GridMarks marks = {s->marks, s->picture.width, s->picture.height};
+    s->near_firsts[index + 1] = grid_edges_find(&marks, s->backward.host, c.first_block,
+                                                c.end_point, s->near + c.first_point);
+}
+
+static void gather_near(void *data, uint32_t index)
+{
+    FitShader *s = data;
+    const uint32_t *near = s->near + chunk_of(s, index).first_point;
+    uint32_t first = s->near_firsts[index], count = s->near_firsts[index + 1] - first;
+    grid_edges_gather(s->swept.host, first, s->spread, near, count);
+    for (uint32_t i = 0; i < count; ++i)
+        set_adjoint(s, &s->swept, first + i, near[i]);
+}
+
+static void run_swept(void *data, uint32_t index)
+{
+    FitShader *s = data;
+    uint32_t first = index * CHUNK_BLOCKS, left = s->swept_blocks - first;
+    sum_blocks(s, &s->swept, first, left < CHUNK_BLOCKS ? left : CHUNK_BLOCKS,
+               s->chunk_count + index);
+}
+
+static void sweep(FitShader *s)
+{
+    parallel_for(s->desc.threads, s->chunk_count, find_near, s);
+    for (uint32_t i = 0; i < s->chunk_count; ++i)
+        s->near_firsts[i + 1] += s->near_firsts[i];
+    parallel_for(s->desc.threads, s->chunk_count, gather_near, s);
+    s->swept_blocks = grid_edges_keep(s->swept.host, s->near_firsts[s->chunk_count]);
+    for (uint32_t i = s->chunk_count; i < s->sum_count; ++i)
+        clear_sum(s, i);
+    uint32_t chunks = (s->swept_blocks + CHUNK_BLOCKS - 1) / CHUNK_BLOCKS;
+    parallel_for(s->desc.threads, chunks, run_swept, s);
+}
+
+/* --- evaluating ---------------------------------------------------------------------------------- */
 
 /* Counts a place where the loss has no number. */
 static void note_undefined(FitShader *s, const char *text)
@@ -251,14 +377,18 @@ static Status evaluate_gradient(FitShader *s, const double *x, double *out_value
 {
     const FitSpace *space = s->desc.space;
     TRY(fit_space_set(space, s->backward.program, grid_host_params(s->backward.host), x, err));
+    if (s->swept.program) {
+        TRY(fit_space_set(space, s->swept.program, grid_host_params(s->swept.host), x, err));
+        sweep(s);
+    }
     parallel_for(s->desc.threads, s->chunk_count, run_gradients, s);
-    for (uint32_t i = 0; i < s->chunk_count; ++i)
+    for (uint32_t i = 0; i < s->sum_count; ++i)
         if (s->has_fault[i]) {
             note_undefined(s, s->errors[i].text);
             *out_value = (double)NAN;
             return STATUS_OK;
         }
-    for (uint32_t i = 1; i < s->chunk_count; ++i)
+    for (uint32_t i = 1; i < s->sum_count; ++i)
         TRY(ssl_sum_merge(s->sums[0], s->sums[i], err));
     uint32_t output = 0; /* one for each parameter that is fitted, in order */
     for (uint32_t param = 0; param < space->unit->param_count; ++param) {
@@ -317,7 +447,7 @@ uint64_t fit_shader_undefined(const FitShader *s, const char **out_text)
 
 bool fit_shader_is_flat(const FitShader *s, uint32_t number)
 {
-    const SslUnitInfo *info = ssl_unit_info(s->backward.unit);
+    const SslUnitInfo *info = ssl_unit_info(s->swept.unit ? s->swept.unit : s->backward.unit);
     uint32_t output = 0;
     ASSERT(number < s->desc.space->count);
     for (uint32_t param = 0; param < s->desc.space->numbers[number].param; ++param)
