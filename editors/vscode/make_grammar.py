@@ -86,6 +86,7 @@ def grammar():
                 {"name": "storage.type.ssl", "match": words(DERIVATIVE_TYPES) + r"(?=\s*[<(])"},
                 {"name": "storage.type.ssl", "match": words(STORAGE | set(types))},
                 {"name": "constant.language.ssl", "match": words(CONSTANTS)},
+                {"name": "variable.language.ssl", "match": r"\bthis\b"},
                 {"name": "support.constant.ssl", "match": words(constants)}]},
             "numbers": {"name": "constant.numeric.ssl", "match": number},
             "functions": {"patterns": [

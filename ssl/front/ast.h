@@ -58,13 +58,13 @@ typedef enum ExprKind {
     EXPR_INT,
     EXPR_FLOAT,
     EXPR_STRING,
-    EXPR_NAME,      /* a variable or constant */
-    EXPR_UNARY,     /* op a: - ! ~ */
-    EXPR_BINARY,    /* a op b: arithmetic, comparison, && ||, comma */
-    EXPR_CHOICE,    /* a ? b : c */
-    EXPR_ASSIGN,    /* a op b: = += ... */
-    EXPR_STEP,      /* ++a --a a++ a-- */
-    EXPR_CALL,      /* name(args) */
+    EXPR_NAME,   /* a variable or constant */
+    EXPR_UNARY,  /* op a: - ! ~ */
+    EXPR_BINARY, /* a op b: arithmetic, comparison, && ||, comma */
+    EXPR_CHOICE, /* a ? b : c */
+    EXPR_ASSIGN, /* a op b: = += ... */
+    EXPR_STEP,   /* ++a --a a++ a-- */
+    EXPR_CALL, /* name(args), a.name(args); the checker makes the a of a method its first argument */
     EXPR_CONSTRUCT, /* type(args), (type)a, Struct(args) */
     EXPR_LIST,      /* {args} */
     EXPR_INDEX,     /* a[b] */
@@ -97,7 +97,9 @@ typedef struct TextureCall {
 /* What stands before the arguments of fwd_diff(f)(...) and bwd_diff(f)(...). */
 typedef struct DiffTarget {
     bool is_backward;
-    Span span;        /* fwd_diff(f) */
+    Span span;         /* fwd_diff(f) */
+    const char *owner; /* the S of fwd_diff(S.f); NULL: f is no method */
+    Span owner_span;
     const char *name; /* the function; NULL: `inner` is derived */
     Span name_span;
     const struct DiffTarget *inner;
@@ -215,7 +217,8 @@ struct StructDecl {
     Span span;
     const char *name;
     VarList members;
-    const Type *type; /* checked */
+    FuncDecl *methods; /* checked: linked by next_overload, in the order of the source */
+    const Type *type;  /* checked */
     bool is_library;
     bool is_pair; /* checked: diff_pair<T>, made by the checker */
 };
@@ -230,7 +233,8 @@ typedef enum AttributeKind {
 
 typedef struct Attribute {
     AttributeKind kind;
-    Span span; /* with the brackets */
+    Span span;         /* with the brackets */
+    const char *owner; /* the S of S.f; NULL: the function is no method */
     const char *function;
     Span function_span;
     Expr *value;
@@ -244,6 +248,7 @@ typedef struct AttributeList {
 struct FuncDecl {
     Span span; /* the span of the name */
     const char *name;
+    StructDecl *owner; /* it is a method, and its first parameter is `this`; NULL: a function */
     bool is_shader;
     bool is_of_bsdf;       /* a shader that the parser made of a bsdf */
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
@@ -268,7 +273,7 @@ struct FuncDecl {
     uint32_t local_count; /* the number of parameters and locals; larger than every VarDecl.index */
     FuncDecl *next_overload;
     ARRAY(struct FuncCall {
-        const FuncDecl *callee;
+        FuncDecl *callee;
         Span span;
     })
     calls; /* each callee once, with the first call */

@@ -4,6 +4,8 @@
 #include "ssl/report.h"
 #include "ssl/ssl_limits.h"
 
+typedef ARRAY(VarDecl *) VarArray;
+
 static VarDecl *make_var(Parser *p, VarDecl node)
 {
     ASSERT(node.type_name);
@@ -144,10 +146,84 @@ static void parse_function(Parser *p, FuncDecl node)
     array_push(p->arena, &p->ast->funcs, func);
 }
 
+/* The first parameter of a method: the value that it is called on. */
+static VarDecl *make_this(Parser *p, const StructDecl *owner, const FuncDecl *method)
+{
+    TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+    *type_name = (TypeName){.span = method->span, .struct_name = owner->name};
+    VarDecl this = {.kind = VAR_PARAM,
+                    .span = method->span,
+                    .name = names_intern(p->names, STR_LIT("this")),
+                    .type_name = type_name,
+                    .is_const = true};
+    for (uint32_t i = 0; i < method->attributes.count; ++i) {
+        this.is_no_diff = this.is_no_diff || method->attributes.items[i].kind == MARK_NO_DIFF_THIS;
+        if (method->attributes.items[i].kind == MARK_MUTATING) {
+            this.direction = DIRECTION_INOUT;
+            this.is_const = false;
+        }
+    }
+    return make_var(p, this);
+}
+
+/* After the type of what stands in a struct: name (params) body. */
+static void parse_method(Parser *p, StructDecl *owner, FuncDecl node)
+{
+    ASSERT(owner->name && parse_is(p, TOKEN_NAME));
+    uint32_t errors_before = diag_error_count(p->diags);
+    node.owner = owner;
+    node.is_library = p->is_library;
+    node.name = parse_advance(p)->text;
+    node.span = parse_last_span(p);
+    VarList own = parse_params(p);
+    if (p->is_panicking)
+        return;
+    if (!parse_is(p, TOKEN_OPEN_BRACE)) {
+        parse_expect(p, TOKEN_OPEN_BRACE, "before the body: a method is written in its struct");
+        return;
+    }
+    node.params.items = ARENA_ARRAY(p->arena, VarDecl *, own.count + 1);
+    node.params.items[node.params.count++] = make_this(p, owner, &node);
+    for (uint32_t i = 0; i < own.count; ++i)
+        node.params.items[node.params.count++] = own.items[i];
+    node.body = parse_block(p);
+    node.is_bad = diag_error_count(p->diags) > errors_before;
+    FuncDecl *method = ARENA_NEW(p->arena, FuncDecl);
+    *method = node;
+    array_push(p->arena, &p->ast->funcs, method);
+}
+
+/* type member, ...;   or a method */
+static void parse_struct_item(Parser *p, StructDecl *decl, VarArray *members)
+{
+    FuncDecl method = {.attributes = parse_attributes(p, false)};
+    if (p->is_panicking)
+        return;
+    TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+    bool is_no_diff = method.is_no_diff = accept_no_diff(p);
+    *type_name = method.return_name = parse_type_name(p);
+    if (p->is_panicking)
+        return;
+    if (parse_is(p, TOKEN_NAME) && parse_next_kind(p) == TOKEN_OPEN) {
+        parse_method(p, decl, method);
+        return;
+    }
+    if (method.attributes.count > 0)
+        report(p->diags, ATTRIBUTE_PLACE, method.attributes.items[0].span, "this attribute",
+               "a function");
+    VarList vars = parse_declarators(p, VAR_MEMBER, false, type_name);
+    parse_semicolon(p, "after the member");
+    for (uint32_t i = 0; i < vars.count; ++i) {
+        vars.items[i]->index = members->count;
+        vars.items[i]->is_no_diff = is_no_diff;
+        array_push(p->arena, members, vars.items[i]);
+    }
+}
+
 /* struct Name { type member, ...; ... }; */
 static void parse_struct(Parser *p)
 {
-    ARRAY(VarDecl *) members = {0};
+    VarArray members = {0};
     StructDecl *decl = ARENA_NEW(p->arena, StructDecl);
     parse_advance(p);
     decl->name = parse_name(p, "after 'struct'", false, &decl->span);
@@ -155,23 +231,8 @@ static void parse_struct(Parser *p)
     Span open = parse_token(p)->span;
     if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the struct's members"))
         return;
-    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking) {
-        TypeName *type_name = ARENA_NEW(p->arena, TypeName);
-        bool is_no_diff = accept_no_diff(p);
-        *type_name = parse_type_name(p);
-        if (p->is_panicking)
-            break;
-        VarList vars = parse_declarators(p, VAR_MEMBER, false, type_name);
-        if (vars.count > 0 && parse_is(p, TOKEN_OPEN))
-            parse_report(p, STRUCT_FUNCTION, vars.items[vars.count - 1]->span, decl->name,
-                         vars.items[vars.count - 1]->name);
-        parse_semicolon(p, "after the member");
-        for (uint32_t i = 0; i < vars.count; ++i) {
-            vars.items[i]->index = members.count;
-            vars.items[i]->is_no_diff = is_no_diff;
-            array_push(p->arena, &members, vars.items[i]);
-        }
-    }
+    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking)
+        parse_struct_item(p, decl, &members);
     decl->members = (VarList){members.data, members.count};
     array_push(p->arena, &p->ast->structs, decl);
     if (parse_close(p, TOKEN_CLOSE_BRACE, open))

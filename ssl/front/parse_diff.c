@@ -49,10 +49,17 @@ static void parse_argument(Parser *p, Attribute *a)
     Span open = parse_token(p)->span;
     if (!parse_expect(p, TOKEN_OPEN, "after the attribute's name"))
         return;
-    if (wanted == ARGUMENT_FUNCTION)
+    if (wanted == ARGUMENT_FUNCTION) {
+        Span begin = parse_token(p)->span;
         a->function = parse_name(p, "of a function in the attribute", false, &a->function_span);
-    else
+        if (a->function && parse_accept(p, TOKEN_DOT)) {
+            a->owner = a->function;
+            a->function = parse_name(p, "of the method after '.'", false, &a->function_span);
+            a->function_span = span_join(begin, a->function_span);
+        }
+    } else {
         a->value = parse_assignment(p);
+    }
     if (!p->is_panicking)
         parse_close(p, TOKEN_CLOSE, open);
 }
@@ -183,6 +190,13 @@ const DiffTarget *parse_diff_target(Parser *p, const Expr *head)
     if (of && of->kind == EXPR_NAME) {
         target->name = of->name;
         target->name_span = of->span;
+        return target;
+    }
+    if (of && of->kind == EXPR_MEMBER && of->a->kind == EXPR_NAME) {
+        target->owner = of->a->name;
+        target->owner_span = of->a->span;
+        target->name = of->name;
+        target->name_span = of->name_span;
         return target;
     }
     if (of && of->kind == EXPR_CALL && !of->target &&

@@ -372,19 +372,20 @@ static Expr *parse_primary(Parser *p)
     return error_expr(p, token->span);
 }
 
-/* value.name(arguments): what is left of the name is told, and nothing is made of it. */
-static void report_method(Parser *p, const Expr *member)
+/* value.name, or value.name(arguments), after the '.' */
+static Expr *parse_member(Parser *p, Expr *value)
 {
-    static const char *const samples[] = {"Sample",     "SampleLevel", "SampleGrad",
-                                          "SampleBias", "Load",        "sample"};
-    const char *instead = arena_printf(p->arena, "%s(value)", member->name);
-    if (strcmp(member->name, "length") == 0 || strcmp(member->name, "size") == 0)
-        instead = "a constant: const int n = 3; float a[n]; and length(v) for a vector";
-    for (size_t i = 0; i < SORT_COUNT_OF(samples); ++i)
-        if (strcmp(member->name, samples[i]) == 0)
-            instead = "texture2d_sample<name>(u, v)";
-    if (parse_reports(p, METHOD, member->name_span, member->name))
-        report(p->diags, NOTE_WRITE, (Span){0}, instead);
+    Expr e = {.kind = EXPR_MEMBER, .a = value};
+    e.name = parse_name(p, "after '.'", true, &e.name_span);
+    if (!e.name)
+        return error_expr(p, value->span);
+    Span end = e.name_span;
+    if (parse_accept(p, TOKEN_OPEN)) {
+        e.kind = EXPR_CALL;
+        e.args = parse_arguments(p, &end);
+    }
+    e.span = span_join(value->span, end);
+    return make(p, e);
 }
 
 static Expr *parse_postfix(Parser *p)
@@ -401,18 +402,8 @@ static Expr *parse_postfix(Parser *p)
                 p,
                 (Expr){.kind = EXPR_INDEX, .span = span_join(e->span, close), .a = e, .b = index});
         } else if (token->kind == TOKEN_DOT) {
-            Span span;
             parse_advance(p);
-            const char *name = parse_name(p, "after '.'", true, &span);
-            if (!name)
-                return error_expr(p, e->span);
-            e = make(p, (Expr){.kind = EXPR_MEMBER,
-                               .span = span_join(e->span, span),
-                               .a = e,
-                               .name = name,
-                               .name_span = span});
-            if (parse_is(p, TOKEN_OPEN))
-                report_method(p, e);
+            e = parse_member(p, e);
         } else if (token->kind == TOKEN_INCREMENT || token->kind == TOKEN_DECREMENT) {
             parse_advance(p);
             e = make(p, (Expr){.kind = EXPR_STEP,

@@ -97,7 +97,7 @@ static void lower_function(Lowering *l, FuncInstance instance)
         param_leaves += f->params.items[i]->type->leaves;
     IrType *types = ARENA_ARRAY(l->arena, IrType, param_leaves);
     uint32_t type_count = f->is_shader ? 0 : param_types(l->arena, f, instance.array_size, types);
-    m.b = ir_build_begin(l->module, instance.id, f->name, types, type_count);
+    m.b = ir_build_begin(l->module, instance.id, sema_func_name(f, l->arena), types, type_count);
     ir_build_func(m.b)->span = lower_span(l, f->span);
     ir_build_func(m.b)->is_library = f->is_library;
     ir_build_func(m.b)->origin = f->is_library && !f->is_sized ? f : NULL;

@@ -140,7 +140,11 @@ static void print_stmt(const Stmt *s, uint32_t indent, StrBuf *out)
 
 static void print_func(const FuncDecl *f, StrBuf *out)
 {
-    strbuf_printf(out, "%s %s", f->is_shader ? "shader" : "function", f->name);
+    strbuf_printf(out, "%s %s%s%s",
+                  f->is_shader ? "shader"
+                  : f->owner   ? "method"
+                               : "function",
+                  f->owner ? f->owner->name : "", f->owner ? "." : "", f->name);
     print_type(f->return_type, out);
     strbuf_append_char(out, '\n');
     for (uint32_t i = 0; i < f->params.count; ++i)

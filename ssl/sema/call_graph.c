@@ -47,23 +47,17 @@ static void reach_back(Walk *w, const FuncDecl *callee)
 static void follow(Walk *w, FuncDecl *caller, const struct FuncCall *call)
 {
     Sema *s = w->s;
-    FuncDecl *callee = NULL;
-    if (!call->callee->body) {
-        report(s->diags, UNDEFINED_FUNCTION, call->span, call->callee->name);
-        report(s->diags, NOTE_DECLARED, call->callee->span, NULL);
+    FuncDecl *callee = call->callee;
+    if (!callee->body) {
+        report(s->diags, UNDEFINED_FUNCTION, call->span, callee->name);
+        report(s->diags, NOTE_DECLARED, callee->span, NULL);
         return;
     }
-    if (call->callee->is_library != caller->is_library) { /* checked with its own module */
-        if (caller->call_depth <= call->callee->call_depth)
-            caller->call_depth = call->callee->call_depth + 1;
+    if (callee->is_library != caller->is_library) { /* checked with its own module */
+        if (caller->call_depth <= callee->call_depth)
+            caller->call_depth = callee->call_depth + 1;
         return;
     }
-    for (FuncDecl *f = name_map_get(&s->module->functions, call->callee->name); f;
-         f = f->next_overload)
-        if (f == call->callee)
-            callee = f;
-    if (!callee)
-        return;
     if (w->state[callee->id] == UNSEEN)
         enter(w, callee);
     else if (w->state[callee->id] == ACTIVE)

@@ -14,6 +14,13 @@ const char *check_argument_types(Sema *s, const ExprList *args)
     return text;
 }
 
+/* The arguments as the source has them: the value that a method is called on is not among them. */
+static ExprList own_arguments(const Expr *e, const CandidateList *list)
+{
+    bool is_method = list->data[0].func && list->data[0].func->owner;
+    return (ExprList){e->args.items + is_method, e->args.count - is_method};
+}
+
 typedef struct NameList {
     const char **data;
     uint32_t count, capacity;
@@ -24,7 +31,7 @@ static void add_names(Sema *s, const Module *m, NameMap *seen, NameList *names)
 {
     for (uint32_t i = 0; i < m->ast->funcs.count; ++i) {
         const char *name = m->ast->funcs.data[i]->name;
-        if (name_map_get(seen, name))
+        if (m->ast->funcs.data[i]->owner || name_map_get(seen, name))
             continue;
         name_map_set(seen, name, m->ast->funcs.data[i]);
         array_push(s->arena, names, name);
@@ -35,15 +42,26 @@ static Expr *report_unknown(Sema *s, Expr *e)
 {
     NameList names = {0};
     NameMap seen;
-    for (uint32_t i = 0; i < s->module->ast->funcs.count; ++i)
-        if (s->module->ast->funcs.data[i]->name == e->name) { /* signatures are not checked yet */
+    const FuncDecl *method = NULL;
+    for (uint32_t i = 0; i < s->module->ast->funcs.count; ++i) {
+        const FuncDecl *f = s->module->ast->funcs.data[i];
+        if (f->name == e->name && f->owner) {
+            method = f;
+        } else if (f->name == e->name) { /* signatures are not checked yet */
             report(s->diags, NOT_CONSTANT, e->span, "this");
             return expr_error(e);
         }
+    }
     name_map_init(&seen, s->arena);
     if (!sema_is_news(s, e->name))
         return expr_error(e);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
+    if (method) {
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "v.%s(...), where v is a %s: it is a method", e->name,
+                            method->owner->name));
+        return expr_error(e);
+    }
     for (uint32_t i = 0; i < s->tables->closure_count; ++i)
         if (strcmp(s->tables->closures[i].name, e->name) == 0) {
             report(s->diags, NOTE_WRITE, (Span){0},
@@ -88,7 +106,9 @@ static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param,
 /* "2 arguments", "2 to 4 arguments" */
 static const char *count_range(Sema *s, const Candidate *c)
 {
-    uint32_t least = candidate_required_count(c), most = candidate_param_count(c);
+    bool is_method = c->func && c->func->owner;
+    uint32_t least = candidate_required_count(c) - is_method,
+             most = candidate_param_count(c) - is_method;
     return least == most ? count_text(s, most, "argument")
                          : arena_printf(s->arena, "%u to %u arguments", least, most);
 }
@@ -104,9 +124,10 @@ static void note_signature(Sema *s, const Candidate *c)
 static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
 {
     const ExprList *args = &e->args;
+    bool is_method = c->func && c->func->owner;
     if (args->count > candidate_param_count(c) || args->count < candidate_required_count(c)) {
         report(s->diags, BAD_ARGUMENT_COUNT, e->span, e->name, count_range(s, c),
-               text_of_number(s, args->count));
+               text_of_number(s, args->count - is_method));
         note_signature(s, c);
         return;
     }
@@ -121,14 +142,15 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
             !check_written_argument(s, e, param, args->items[i]))
             return;
         report(s->diags, BAD_ARGUMENT, args->items[i]->span,
-               param && param->name ? param->name : text_of_number(s, i + 1), e->name,
+               param && param->name ? param->name : text_of_number(s, i + 1 - is_method), e->name,
                text_of(s, wanted), text_of(s, is));
         if (!param || param->direction == DIRECTION_IN)
             coerce_note(s, args->items[i], wanted);
         note_signature(s, c);
         return;
     }
-    report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, args));
+    const ExprList own = {args->items + is_method, args->count - is_method};
+    report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, &own));
 }
 
 /* Notes what to write in place of arguments that functions of other languages accept. */
@@ -160,12 +182,13 @@ static void note_candidates(Sema *s, const CandidateList *list)
 
 static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_ambiguous)
 {
+    const ExprList own = own_arguments(e, list);
     if (is_ambiguous)
-        report(s->diags, AMBIGUOUS, e->span, e->name, check_argument_types(s, &e->args));
+        report(s->diags, AMBIGUOUS, e->span, e->name, check_argument_types(s, &own));
     else if (list->count == 1)
         report_mismatch(s, e, &list->data[0]);
     else
-        report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, &e->args));
+        report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, &own));
     if (!is_ambiguous && list->count > 1)
         note_argument_types(s, e);
     if (is_ambiguous || list->count > 1)
@@ -239,12 +262,32 @@ static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, 
                                                        : check_value(s, arg);
 }
 
+/* Reports the call of a method that changes its value, where nothing can change that. */
+static void report_mutation(Sema *s, const Expr *e, const FuncDecl *method)
+{
+    const Expr *root = e->args.items[0];
+    while (root->kind == EXPR_INDEX || root->kind == EXPR_MEMBER)
+        root = root->a;
+    report(s->diags, METHOD_MUTATES, e->name_span, e->name);
+    if (root->kind == EXPR_NAME && method_is_this(s, root->var))
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "[mutating] before '%s'", s->func->name));
+    else
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "%s v = ...; v.%s(...)", text_of(s, e->args.items[0]->type),
+                            method->name));
+}
+
 static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
 {
     for (uint32_t i = 0; i < e->args.count; ++i) {
         const Type *wanted = candidate_param_type(c, i);
         Expr *arg = e->args.items[i];
         if (c->func && c->func->params.items[i]->direction != DIRECTION_IN) {
+            if (c->func->owner && i == 0 && !is_writable(arg)) {
+                report_mutation(s, e, c->func);
+                return expr_error(e);
+            }
             if (!check_written_argument(s, e, c->func->params.items[i], arg))
                 return expr_error(e);
         } else if (!type_same(arg->type, wanted) && type_lanes(arg->type) <= 1 &&
@@ -287,11 +330,37 @@ static void report_not_differentiable(Sema *s, const DiffTarget *target, const C
                             : target->name));
 }
 
+/* The methods that fwd_diff(S.f) means. Returns false after a report. */
+static bool diff_methods(Sema *s, const DiffTarget *target, CandidateList *out)
+{
+    const StructDecl *decl = find_struct(s, target->owner);
+    const char *word = target->is_backward ? "bwd_diff" : "fwd_diff";
+    if (!decl || !decl->type) {
+        const VarDecl *var = scope_find(s, target->owner);
+        report(s->diags, DIFF_OF_WHAT, target->span, word);
+        if (var && var->type && var->type->kind == TYPE_STRUCT)
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "%s(%s.%s)(p, ...), where p is a diff_pair<%s>", word,
+                                text_of(s, var->type), target->name, text_of(s, var->type)));
+        else
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "%s(S.%s), where S is a struct", word, target->name));
+        return false;
+    }
+    *out = method_candidates(s, decl, target->name);
+    if (out->count == 0)
+        report_no_method(s, decl, target->name, target->name_span);
+    return out->count > 0;
+}
+
 /* The derivatives of all functions of the name. Returns false after a report. */
 static bool diff_candidates(Sema *s, const DiffTarget *target, Expr *call, CandidateList *out)
 {
     CandidateList of = {0};
-    if (target->name)
+    if (target->owner) {
+        if (!diff_methods(s, target, &of))
+            return false;
+    } else if (target->name)
         of = overload_candidates(s, target->name);
     else if (!diff_candidates(s, target->inner, call, &of))
         return false;
@@ -362,22 +431,30 @@ static Expr *check_diff_word(Sema *s, Expr *e)
     return expr_error(e);
 }
 
-Expr *check_call(Sema *s, Expr *e)
+/* Ray(o, d), fwd_diff(f)(...), detach(a). Returns NULL for calls of functions. */
+static Expr *check_special_call(Sema *s, Expr *e)
 {
-    StructDecl *decl = name_map_get(&s->module->structs, e->name);
-    if (!decl && s->module->library)
-        decl = name_map_get(&s->module->library->structs, e->name);
+    const StructDecl *decl = find_struct(s, e->name);
     if (decl && decl->type) {
         e->kind = EXPR_CONSTRUCT;
         return check_construct(s, e, decl->type);
     }
-    if (e->target)
-        return check_diff_call(s, e);
-    Expr *diff = check_diff_word(s, e);
-    if (diff)
-        return diff;
-    CandidateList list = overload_candidates(s, e->name);
+    return e->target ? check_diff_call(s, e) : check_diff_word(s, e);
+}
+
+Expr *check_call(Sema *s, Expr *e)
+{
+    CandidateList list = {0};
     bool is_good = true, is_ambiguous;
+    if (method_is_call(s, e)) {
+        if (!method_resolve(s, e, &list))
+            return expr_error(e);
+    } else {
+        Expr *other = check_special_call(s, e);
+        if (other)
+            return other;
+        list = overload_candidates(s, e->name);
+    }
     for (uint32_t i = 0; i < e->args.count; ++i) {
         const Expr *arg = e->args.items[i];
         bool is_named =

@@ -173,15 +173,22 @@ static void check_metadata(Sema *s, MetadataList *list)
 
 /* --- functions --- */
 
+const char *sema_func_name(const FuncDecl *f, Arena *arena)
+{
+    return f->owner ? arena_printf(arena, "%s.%s", f->owner->name, f->name) : f->name;
+}
+
 const char *sema_func_text(const FuncDecl *f, Arena *arena)
 {
     static const char *const directions[] = {"", "out ", "inout "};
-    const char *text =
-        f->is_shader ? arena_printf(arena, "shader %s(", f->name)
-                     : arena_printf(arena, "%s %s(", type_text(f->return_type, arena), f->name);
-    for (uint32_t i = 0; i < f->params.count; ++i) {
+    const char *text = f->is_shader
+                           ? arena_printf(arena, "shader %s(", f->name)
+                           : arena_printf(arena, "%s %s(", type_text(f->return_type, arena),
+                                          sema_func_name(f, arena));
+    uint32_t first = f->owner ? 1 : 0; /* without `this` */
+    for (uint32_t i = first; i < f->params.count; ++i) {
         const VarDecl *p = f->params.items[i];
-        text = arena_printf(arena, "%s%s%s%s%s%s%s", text, i > 0 ? ", " : "",
+        text = arena_printf(arena, "%s%s%s%s%s%s%s", text, i > first ? ", " : "",
                             directions[p->direction], type_text(p->type, arena), p->name ? " " : "",
                             p->name ? p->name : "", p->init ? " = ..." : "");
     }
@@ -326,22 +333,32 @@ static void merge_declarations(Sema *s, FuncDecl *earlier, FuncDecl *later)
     }
 }
 
-static void add_overload(Sema *s, FuncDecl *f)
+/* Returns false after a report: shaders have no overloads, and functions do not shadow what the parser needs. */
+static bool may_overload(Sema *s, const FuncDecl *f, FuncDecl *first)
 {
-    FuncDecl *first = name_map_get(&s->module->functions, f->name), *last = NULL;
-    uint32_t count = 0;
     const FuncDecl *known =
         s->module->library ? name_map_get(&s->module->library->functions, f->name) : NULL;
-    for (; known; known = known->next_overload)
+    for (; known && !f->owner; known = known->next_overload)
         if (has_same_params(f, known) && is_fixed(s, known->span, f->span, f->name))
-            return;
+            return false;
+    if (!first || (!f->is_shader && !first->is_shader))
+        return true;
+    report(s->diags, REDECLARED, f->span, f->name);
+    report(s->diags, NOTE_PREVIOUS, first->span, NULL);
+    return false;
+}
+
+/* Adds a function to those of its name, or a method to those of its struct. */
+static void add_overload(Sema *s, FuncDecl *f)
+{
+    FuncDecl *first = f->owner ? f->owner->methods : name_map_get(&s->module->functions, f->name);
+    FuncDecl *last = NULL;
+    uint32_t count = 0;
+    if (!may_overload(s, f, f->owner ? NULL : first))
+        return;
     for (FuncDecl *other = first; other; last = other, other = other->next_overload) {
-        bool is_shader = f->is_shader || other->is_shader;
-        if (is_shader) {
-            report(s->diags, REDECLARED, f->span, f->name);
-            report(s->diags, NOTE_PREVIOUS, other->span, NULL);
-            return;
-        }
+        if (other->name != f->name)
+            continue;
         if (!has_same_params(f, other)) {
             if (++count < SSL_MAX_OVERLOADS)
                 continue;
@@ -350,17 +367,15 @@ static void add_overload(Sema *s, FuncDecl *f)
             return;
         }
         merge_declarations(s, other, f);
-        if (f->body && !other->body) { /* the definition stands for both from here on */
-            f->next_overload = other->next_overload;
-            if (last)
-                last->next_overload = f;
-            else
-                name_map_set(&s->module->functions, f->name, f);
-        }
-        return;
+        if (!f->body || other->body)
+            return;
+        f->next_overload = other->next_overload; /* the definition stands for both from here on */
+        break;
     }
     if (last)
         last->next_overload = f;
+    else if (f->owner)
+        f->owner->methods = f;
     else
         name_map_set(&s->module->functions, f->name, f);
 }
@@ -392,6 +407,8 @@ void check_file(Sema *s)
     for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i) {
         check_signature(s, ast->funcs.data[i]);
         add_overload(s, ast->funcs.data[i]);
+        if (ast->funcs.data[i]->owner)
+            check_method_name(s, ast->funcs.data[i]);
     }
     if (report_is_full(s->diags))
         return;

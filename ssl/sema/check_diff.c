@@ -200,7 +200,7 @@ static FuncDecl *make_signature(Sema *s, FuncDecl *f, bool is_backward)
     const Type *diff = f->is_no_diff ? NULL : differential_of(s, f->return_type);
     const char *word = is_backward ? "bwd_diff" : "fwd_diff";
     *made = (FuncDecl){.span = f->span,
-                       .name = arena_printf(s->arena, "%s(%s)", word, f->name),
+                       .name = arena_printf(s->arena, "%s(%s)", word, sema_func_name(f, s->arena)),
                        .is_differentiable = true,
                        .derivative_of = f,
                        .is_backward = is_backward,
@@ -298,19 +298,40 @@ static bool has_signature(const FuncDecl *f, const FuncDecl *wanted)
     return is_same;
 }
 
-/* Returns the function of that name with a signature like that of `wanted`. */
-static FuncDecl *find_signature(Sema *s, const char *name, const FuncDecl *wanted)
+/* The functions of the file, or the methods, that an attribute names. */
+static CandidateList attribute_functions(Sema *s, const Attribute *a)
 {
-    for (FuncDecl *f = name_map_get(&s->module->functions, name); f; f = f->next_overload)
-        if (!f->is_shader && has_signature(f, wanted))
-            return f;
+    CandidateList list = {0};
+    const StructDecl *owner = a->owner ? find_struct(s, a->owner) : NULL;
+    if (a->owner)
+        return owner ? method_candidates(s, owner, a->function) : list;
+    for (FuncDecl *f = name_map_get(&s->module->functions, a->function); f; f = f->next_overload)
+        if (!f->is_shader)
+            array_push(s->arena, &list, ((Candidate){.func = f}));
+    return list;
+}
+
+/* Returns the function that an attribute names, with a signature like that of `wanted`. */
+static FuncDecl *find_signature(Sema *s, const Attribute *a, const FuncDecl *wanted)
+{
+    const CandidateList list = attribute_functions(s, a);
+    for (uint32_t i = 0; i < list.count; ++i)
+        if (has_signature(list.data[i].func, wanted))
+            return list.data[i].func;
     return NULL;
 }
 
 static bool check_is_known(Sema *s, const Attribute *a)
 {
-    if (name_map_get(&s->module->functions, a->function))
+    if (attribute_functions(s, a).count > 0)
         return true;
+    const StructDecl *owner = a->owner ? find_struct(s, a->owner) : NULL;
+    if (owner)
+        report_no_method(s, owner, a->function, a->function_span);
+    else if (a->owner)
+        report(s->diags, UNKNOWN_TYPE, a->function_span, a->owner);
+    if (a->owner)
+        return false;
     ARRAY(const char *) names = {0};
     for (uint32_t i = 0; i < s->module->ast->funcs.count; ++i)
         array_push(s->arena, &names, s->module->ast->funcs.data[i]->name);
@@ -336,12 +357,13 @@ static void check_own_derivative(Sema *s, FuncDecl *f, const Attribute *a)
 {
     bool is_backward = a->kind == MARK_BACKWARD_DERIVATIVE;
     const FuncDecl *wanted = make_signature(s, f, is_backward);
-    FuncDecl *derivative = find_signature(s, a->function, wanted);
+    FuncDecl *derivative = find_signature(s, a, wanted);
     if (derivative) {
         set_derivative(s, a, f, derivative, is_backward);
         return;
     }
-    report(s->diags, DERIVATIVE_SIGNATURE, a->function_span, a->function, f->name);
+    report(s->diags, DERIVATIVE_SIGNATURE, a->function_span, a->function,
+           sema_func_name(f, s->arena));
     FuncDecl like = *wanted;
     like.name = a->function;
     report(s->diags, NOTE_WRITE, (Span){0}, sema_func_text(&like, s->arena));
@@ -351,15 +373,15 @@ static void check_own_derivative(Sema *s, FuncDecl *f, const Attribute *a)
 static void check_derivative_of(Sema *s, FuncDecl *g, const Attribute *a)
 {
     bool is_backward = a->kind == MARK_BACKWARD_DERIVATIVE_OF;
-    FuncDecl *first = name_map_get(&s->module->functions, a->function);
-    ASSERT(first); /* check_is_known has found it */
-    for (FuncDecl *f = first; f; f = f->next_overload)
-        if (!f->is_shader && has_signature(g, make_signature(s, f, is_backward))) {
-            set_derivative(s, a, f, g, is_backward);
+    const CandidateList list = attribute_functions(s, a);
+    ASSERT(list.count > 0); /* check_is_known has found it */
+    for (uint32_t i = 0; i < list.count; ++i)
+        if (has_signature(g, make_signature(s, list.data[i].func, is_backward))) {
+            set_derivative(s, a, list.data[i].func, g, is_backward);
             return;
         }
     report(s->diags, DERIVATIVE_SIGNATURE, a->function_span, g->name, a->function);
-    FuncDecl like = *make_signature(s, first, is_backward);
+    FuncDecl like = *make_signature(s, list.data[0].func, is_backward);
     like.name = g->name;
     report(s->diags, NOTE_WRITE, (Span){0}, sema_func_text(&like, s->arena));
 }
@@ -367,7 +389,7 @@ static void check_derivative_of(Sema *s, FuncDecl *g, const Attribute *a)
 static void check_substitute(Sema *s, FuncDecl *f, const Attribute *a)
 {
     bool is_of = a->kind == MARK_PRIMAL_SUBSTITUTE_OF;
-    FuncDecl *other = find_signature(s, a->function, f);
+    FuncDecl *other = find_signature(s, a, f);
     if (!other) {
         report(s->diags, SUBSTITUTE_SIGNATURE, a->function_span, a->function, f->name);
         return;
@@ -411,6 +433,12 @@ static void check_func_attributes(Sema *s, FuncDecl *f)
         case MARK_PRIMAL_SUBSTITUTE:
         case MARK_PRIMAL_SUBSTITUTE_OF:
             check_substitute(s, f, a);
+            break;
+        case MARK_MUTATING:
+        case MARK_NO_DIFF_THIS: /* make_this has seen to it */
+            if (!f->owner)
+                report(s->diags, ATTRIBUTE_PLACE, a->span, "this attribute",
+                       "a method of a struct");
             break;
         case MARK_MAX_ITERS:
         case MARK_COUNT:

@@ -168,6 +168,12 @@ static Expr *check_struct_member(Sema *s, Expr *e)
         array_push(s->arena, &names, decl->members.items[i]->name);
     }
     report(s->diags, UNKNOWN_MEMBER, e->name_span, text_of(s, e->a->type), e->name);
+    for (const FuncDecl *f = decl->methods; f; f = f->next_overload)
+        if (f->name == e->name) {
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "%s(...): it is a method", e->name));
+            return expr_error(e);
+        }
     report_suggestion(s->diags, e->name, names.data, names.count);
     return expr_error(e);
 }
@@ -249,10 +255,23 @@ bool check_is_changeable(Sema *s, const Expr *name, const VarDecl *var)
     return false;
 }
 
+/* Reports a change of `this` in a method that may not, and returns false then. */
+static bool check_may_change_this(Sema *s, Span span)
+{
+    if (!s->func->params.items[0]->is_const)
+        return true;
+    report(s->diags, METHOD_THIS_CONST, span, s->func->name);
+    report(s->diags, NOTE_WRITE, (Span){0},
+           arena_printf(s->arena, "[mutating] before '%s'", s->func->name));
+    return false;
+}
+
 static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
 {
     VarDecl *var = resolve_name(s, e);
     if (!var)
+        return expr_error(e);
+    if (method_is_this(s, var) && !check_may_change_this(s, e->span))
         return expr_error(e);
     if (var->kind == VAR_CONSTANT || var->is_const) {
         report(s->diags, CONST_ASSIGNED, e->span, e->name);
@@ -285,7 +304,9 @@ Expr *check_target(Sema *s, Expr *e, bool is_read_too)
 {
     switch (e->kind) {
     case EXPR_NAME:
-        return check_target_name(s, e, is_read_too);
+        if (!method_sees_member(s, e))
+            return check_target_name(s, e, is_read_too);
+        return check_may_change_this(s, e->span) ? check_member(s, e) : expr_error(e);
     case EXPR_INDEX:
         e->a = check_target(s, e->a, is_read_too);
         return check_index(s, e);
@@ -360,7 +381,7 @@ Expr *check_expr(Sema *s, Expr *e)
     case EXPR_STRING:
         return expr_typed(e, type_basic(SSL_STRING));
     case EXPR_NAME:
-        return check_name(s, e);
+        return method_sees_member(s, e) ? check_member(s, e) : check_name(s, e);
     case EXPR_UNARY:
         return check_unary(s, e);
     case EXPR_BINARY:

@@ -9,9 +9,7 @@ static const Type *named_type(Sema *s, const TypeName *name)
         return check_diff_type(s, name, check_type(s, name->inner, NULL, NULL));
     if (!name->struct_name)
         return type_basic(name->basic);
-    StructDecl *decl = name_map_get(&s->module->structs, name->struct_name);
-    if (!decl && s->module->library)
-        decl = name_map_get(&s->module->library->structs, name->struct_name);
+    const StructDecl *decl = find_struct(s, name->struct_name);
     if (decl && decl->type)
         return decl->type;
     if (decl) {

@@ -59,6 +59,15 @@ const Type *check_type(Sema *s, const TypeName *name, const ExprList *sizes,
 /* Reports a type that no variable can have; `what` as in "a variable". */
 bool check_variable_type(Sema *s, const Type *type, const char *what, Span span);
 
+/* check_method.c; overload.h has what concerns candidates. */
+StructDecl *find_struct(const Sema *s,
+                        const char *name); /* of the file or the library; NULL: none */
+void check_method_name(Sema *s, const FuncDecl *method);
+/* Makes a.name of `name` where a method may leave out `this`. */
+bool method_sees_member(Sema *s, Expr *e);
+bool method_is_this(const Sema *s, const VarDecl *var); /* of the method that is checked */
+void report_no_method(Sema *s, const StructDecl *decl, const char *name, Span span);
+
 /* check_decl.c */
 void check_file(Sema *s);
 

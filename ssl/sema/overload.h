@@ -27,6 +27,12 @@ typedef struct CandidateList {
 } CandidateList;
 
 CandidateList overload_candidates(Sema *s, const char *name);
+/* check_method.c */
+CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *name);
+/* Returns whether a call is one of a method: a.f(...), or f(...) in another method. */
+bool method_is_call(Sema *s, Expr *e);
+/* Finds the methods that such a call may mean, and makes its value the first argument. Returns false after a report. */
+bool method_resolve(Sema *s, Expr *e, CandidateList *out);
 /* Returns whether the candidate is viable, and fills in width, cost and array_size. */
 bool overload_match(Candidate *c, const ExprList *args);
 /* Returns the best viable candidate, or NULL if there is none or if the call is ambiguous. */

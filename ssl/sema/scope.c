@@ -32,7 +32,7 @@ void scope_declare(Sema *s, VarDecl *var)
 {
     ASSERT(var->name);
     VarDecl *hidden = name_map_get(&s->variables, var->name);
-    if (hidden && hidden->scope_level == s->scope_level) {
+    if (hidden && (hidden->scope_level == s->scope_level || method_is_this(s, hidden))) {
         report(s->diags, REDECLARED, var->span, var->name);
         report(s->diags, NOTE_PREVIOUS, hidden->span, NULL);
     }
@@ -64,6 +64,11 @@ void scope_report_unknown(Sema *s, const char *name, Span span)
     if (!sema_is_news(s, name))
         return;
     report(s->diags, UNKNOWN_VARIABLE, span, name);
+    if (strcmp(name, "this") == 0) {
+        report(s->diags, NOTE_WRITE, (Span){0},
+               "'this' in methods alone: functions in the braces of a struct");
+        return;
+    }
     for (uint32_t i = 0; i < s->tables->global_count; ++i)
         if (strcmp(s->tables->globals[i].name, name) == 0) {
             report(s->diags, NOTE_WRITE, (Span){0},

@@ -52,6 +52,8 @@ Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t so
 const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t file, Arena *arena,
                                  DiagList *diags);
 
+/* Returns the name of a function, with its struct if it is a method: "Sphere.distance". */
+const char *sema_func_name(const FuncDecl *f, Arena *arena);
 /* Returns the signature as source would have it: "float mix(float a, float b, float t)". */
 const char *sema_func_text(const FuncDecl *f, Arena *arena);
 

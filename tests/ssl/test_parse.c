@@ -56,6 +56,13 @@ static void test_parse_binds_operators_as_c(void **state)
                                                           "                    binary <<\n"
                                                           "                      name h\n"
                                                           "                      name i\n");
+    assert_tree("a[0].f(b).g;", "    expression\n"
+                                "      member g\n"
+                                "        call f\n"
+                                "          index\n"
+                                "            name a\n"
+                                "            int 0\n"
+                                "          name b\n");
     assert_tree("a ? b : c ? d : e;", "    expression\n"
                                       "      choice\n"
                                       "        name a\n"
