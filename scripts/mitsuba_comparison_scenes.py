@@ -7,7 +7,6 @@ same triangles, normals and texture coordinates, the same image files, the same 
 
 from __future__ import annotations
 
-import array
 import dataclasses
 import math
 import pathlib
@@ -18,10 +17,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "scenes" / "gallery")]
 import make as gallery  # noqa: E402
+import mitsuba_writer  # noqa: E402
+from mitsuba_writer import MitsubaWriter  # noqa: E402
 from sort_package import PackageWriter, place, shapes  # noqa: E402
 
-MAX_DEPTH = 8  # surface interactions of a path in SORT; Mitsuba counts the edges of a path, one more
-ROULETTE_DEPTH = 3  # SORT's own; Mitsuba's default is 5
+MAX_DEPTH = 8  # surface interactions of a path
 SHADERS = """shader plain(color albedo = color(0.5), out closure surface)
 {
     surface = make_closure<Lambert>(albedo, global_value<normal>);
@@ -193,79 +193,32 @@ def write_sort(scene, resolution, folder):
 
 # --- Mitsuba ----------------------------------------------------------------------------------------------
 
-def write_ply(path, arrays):
-    """Flat arrays as vertices of floats in a binary PLY file; v runs down, as in Mitsuba's images."""
-    columns = [("xyz", 3, arrays["positions"])]
-    if "normals" in arrays:
-        columns.append((("nx", "ny", "nz"), 3, arrays["normals"]))
-    columns.append(("uv", 2, [x if i % 2 == 0 else 1 - x for i, x in enumerate(arrays["uv"][0])]))
-    width, count = sum(size for _, size, _ in columns), len(arrays["positions"]) // 3
-    vertices, at = array.array("f", bytes(4 * width * count)), 0
-    header = ["ply", "format binary_little_endian 1.0", f"element vertex {count}"]
-    for names, size, values in columns:
-        for k in range(size):
-            vertices[at::width] = array.array("f", values[k::size])
-            header.append(f"property float {names[k]}")
-            at += 1
-    corners = array.array("I", arrays["indices"])
-    header += [f"element face {len(corners) // 3}", "property list uchar uint vertex_indices", "end_header", ""]
-    if sys.byteorder == "big":
-        vertices.byteswap()
-        corners.byteswap()
-    faces = corners.tobytes()
-    path.write_bytes("\n".join(header).encode() + vertices.tobytes()
-                     + b"".join(b"\3" + faces[i:i + 12] for i in range(0, len(faces), 12)))
-
-
-def numbers(values):
-    return ", ".join(f"{x:.9g}" for x in values)
-
-
-def mitsuba_surface(surface, folder):
-    """The lines of a shape that say what it is made of."""
+def mitsuba_surface(surface, writer):
+    """The elements of a shape that say what it is made of."""
     values = surface.numbers
     if surface.kind == "painted":
-        shutil.copyfile(surface.image, folder / surface.image.name)
-        return [f'<bsdf type="diffuse"><texture name="reflectance" type="bitmap"><string name="filename" value="{surface.image.name}"/>'
-                '</texture></bsdf>']
+        return mitsuba_writer.diffuse(writer.bitmap("reflectance", surface.image))
     if surface.kind == "metal":  # alpha is the square of SORT's roughness
-        return [f'<bsdf type="roughconductor"><string name="distribution" value="ggx"/><float name="alpha" value="{values["roughness"] ** 2:g}"/>',
-                *(f'<rgb name="{name}" value="{numbers(values[name])}"/>' for name in ("eta", "k")), "</bsdf>"]
+        return ['<bsdf type="roughconductor">', mitsuba_writer.string("distribution", "ggx"),
+                mitsuba_writer.number("alpha", values["roughness"] ** 2),
+                *(mitsuba_writer.rgb(name, values[name]) for name in ("eta", "k")), "</bsdf>"]
     if surface.kind == "lamp":
-        return ['<bsdf type="diffuse"><rgb name="reflectance" value="0"/></bsdf>',
-                f'<emitter type="area"><rgb name="radiance" value="{numbers(values["radiance"])}"/></emitter>']
-    return [f'<bsdf type="diffuse"><rgb name="reflectance" value="{numbers(values["albedo"])}"/></bsdf>']
+        return mitsuba_writer.diffuse(mitsuba_writer.rgb("reflectance", (0, 0, 0))) + mitsuba_writer.emitter(values["radiance"])
+    return mitsuba_writer.diffuse(mitsuba_writer.rgb("reflectance", values["albedo"]))
 
 
 def write_mitsuba(scene, resolution, folder):
-    """scripts/mitsuba_comparison_render.py renders it, as does `mitsuba -m llvm_ad_rgb -o OUT.exr scene.xml`."""
-    folder.mkdir(parents=True)
-    lines = ['<scene version="3.0.0">']
-    for name, value in zip(("width", "height"), resolution):
-        lines.append(f'<default name="{name}" value="{value}"/>')
-    lines += ['<integrator type="path">', f'<integer name="max_depth" value="{MAX_DEPTH + 1}"/>',
-              f'<integer name="rr_depth" value="{ROULETTE_DEPTH}"/>', "</integrator>",
-              '<sensor type="perspective">', '<string name="fov_axis" value="y"/>', f'<float name="fov" value="{scene.fov_y_degrees:g}"/>',
-              f'<transform name="to_world"><lookat origin="{numbers(scene.eye)}" target="{numbers(scene.target)}" up="0, 1, 0"/></transform>',
-              '<sampler type="multijitter"><integer name="sample_count" value="64"/></sampler>',
-              '<film type="hdrfilm"><integer name="width" value="$width"/><integer name="height" value="$height"/>',
-              '<string name="pixel_format" value="rgb"/><string name="component_format" value="float32"/><rfilter type="box"/></film>',
-              "</sensor>"]
-    for k, (_, arrays, surface) in enumerate(scene.meshes):
-        write_ply(folder / f"{k}.ply", arrays)
-        lines += ['<shape type="ply">', f'<string name="filename" value="{k}.ply"/>']
-        if "normals" not in arrays:
-            lines.append('<boolean name="face_normals" value="true"/>')
-        lines += [*mitsuba_surface(surface, folder), "</shape>"]
+    w = MitsubaWriter(folder, resolution, MAX_DEPTH, MitsubaWriter.lookat(scene.eye, scene.target, (0, 1, 0)), scene.fov_y_degrees)
+    for _, arrays, surface in scene.meshes:
+        w.add_mesh(arrays, mitsuba_surface(surface, w))
     if scene.rectangle:
         (x, y, z), (width, depth) = scene.rectangle.middle, scene.rectangle.size
-        lines += ['<shape type="rectangle"><transform name="to_world">', f'<scale value="{numbers((width / 2, depth / 2, 1))}"/>',
-                  f'<lookat origin="{numbers((x, y, z))}" target="{numbers((x, y - 1, z))}" up="0, 0, 1"/></transform>',
-                  *mitsuba_surface(Surface("lamp", {"radiance": scene.rectangle.radiance}), folder), "</shape>"]
+        scale = f'<scale value="{mitsuba_writer.numbers((width / 2, depth / 2, 1))}"/>'
+        w.add_shape("rectangle", w.to_world(scale, w.lookat((x, y, z), (x, y - 1, z), (0, 0, 1))),
+                    mitsuba_surface(Surface("lamp", {"radiance": scene.rectangle.radiance}), w))
     if scene.sky:
-        shutil.copyfile(scene.sky, folder / scene.sky.name)
-        lines.append(f'<emitter type="envmap"><string name="filename" value="{scene.sky.name}"/></emitter>')
-    (folder / "scene.xml").write_text("\n".join([*lines, "</scene>", ""]))
+        w.set_sky(scene.sky)
+    w.finish()
 
 
 def write(name, folder, detail=1.0):

@@ -1,9 +1,11 @@
-"""What scripts/cycles-comparison and scripts/mitsuba-comparison share: programs that are run and measured, pictures that are
-compared, options."""
+"""What scripts/race and scripts/mitsuba-comparison share: programs that are run and measured, pictures that are compared,
+options."""
 
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,8 +41,47 @@ def sort_render(args, package, picture, samples, seed, *options):
                      args.threads, "--cache", args.out / "cache", "--quiet", "--unwatched", *options, *args.sort_options])[:2]
 
 
-def compare(args, picture, reference):
-    return json.loads(run([args.build / "bin" / "sort-render", "compare", "--json", picture, reference]))
+def compare(args, picture, reference, trimmed_percent=1):
+    return json.loads(run([args.build / "bin" / "sort-render", "compare", "--json", "--trim", trimmed_percent, picture, reference]))
+
+
+class Mitsuba:
+    """Mitsuba 3 with the vectors of the CPU's full width (variant llvm_ad_rgb), of the wheels that are pinned."""
+
+    def __init__(self, args):
+        """Installs it, the first time. args: those of parse()."""
+        self._python, self._threads = self._install(), args.threads
+        home = args.out / "home"  # where Mitsuba keeps compiled code
+        home.mkdir(exist_ok=True)
+        self._environment = {"DRJIT_LIBLLVM_PATH": self._find_llvm(), **os.environ, "HOME": str(home)}
+
+    @staticmethod
+    def _install():
+        """The Python that has Mitsuba."""
+        place, pins = ROOT / "build" / "mitsuba", ROOT / "scripts" / "mitsuba-wheels.txt"
+        python, stamp = place / "bin" / "python", place / "pins.txt"
+        if not stamp.exists() or stamp.read_text() != pins.read_text():
+            print("Installing Mitsuba as a Python module", flush=True)
+            shutil.rmtree(place, ignore_errors=True)
+            run([sys.executable, "-m", "venv", place])
+            run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "-r", pins])
+            shutil.copyfile(pins, stamp)  # the last step, so that what was cut off begins anew
+        return python
+
+    @staticmethod
+    def _find_llvm():
+        """The shared library of the LLVM that SORT is built with, which Mitsuba compiles with."""
+        version = re.search(r"^llvm-(\d+)-dev$", (ROOT / "scripts" / "packages.txt").read_text(), re.MULTILINE).group(1)
+        config = shutil.which(f"llvm-config-{version}")
+        found = run([config, "--libfiles", "--link-shared"]).split() if config else []
+        if not found:
+            fail(f"there is no llvm-config-{version} that names a shared library; set DRJIT_LIBLLVM_PATH to a libLLVM.so")
+        return found[0]
+
+    def render(self, scene_xml, picture, samples, seed, size):
+        """CPU seconds and peak memory of the whole process."""
+        return measured([self._python, "-B", ROOT / "scripts" / "mitsuba_render.py", scene_xml, picture, samples, seed, *size,
+                         self._threads], env=self._environment)[:2]
 
 
 def without_start(seconds, samples):
@@ -64,13 +105,14 @@ def add_options(parser, repeats):
     parser.add_argument("--sort-options", type=str.split, default=[], help="further options for sort-render")
 
 
-def parse(parser, names):
-    """The arguments, with scenes that are there and places that are made."""
+def parse(parser, names, is_all=lambda args: True):
+    """The arguments, with scenes that are there and places that are made. is_all(args): no name means all names."""
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in names]
     if unknown:
         parser.error(f"there is no scene '{unknown[0]}'; there are {', '.join(names)}")
-    args.names = args.names or list(names)
+    if not args.names and is_all(args):
+        args.names = list(names)
     args.build, args.out = args.build.resolve(), args.out.resolve()
     if not (args.build / "bin" / "sort-render").exists():
         fail(f"{args.build / 'bin' / 'sort-render'} is not there; scripts/build release makes it")

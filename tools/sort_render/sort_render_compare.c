@@ -12,7 +12,7 @@
 typedef struct Difference {
     double mean[2]; /* of the picture, of the reference */
     double mse, relative_mse, max;
-    double trimmed_relative_mse; /* without the worst hundredth of the pixels */
+    double trimmed_relative_mse; /* without the worst pixels */
     uint64_t not_finite;
 } Difference;
 
@@ -64,11 +64,11 @@ static int by_size(const void *a, const void *b)
 }
 
 /* From those of the pixels, which it puts in order. A few pixels that met a small bright thing by chance can outweigh all
- * others: so the mean is given without them too. */
-static void set_relative(double *relative, size_t count, Difference *d)
+ * others: so the mean is given without a share of them too. */
+static void set_relative(double *relative, size_t count, double trimmed_share, Difference *d)
 {
     double sum = 0.0;
-    size_t kept = count - count / 100;
+    size_t kept = count - (size_t)((double)count * trimmed_share);
     ASSERT(count > 0);
     qsort(relative, count, sizeof *relative, by_size);
     for (size_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ static void set_relative(double *relative, size_t count, Difference *d)
 }
 
 static Status compare(const ExrImage *a, const ExrImage *b, const char *const paths[2],
-                      const char *layer, Difference *d, Error *err)
+                      const char *layer, double trimmed_share, Difference *d, Error *err)
 {
     *d = (Difference){0};
     if (a->width != b->width || a->height != b->height)
@@ -94,17 +94,17 @@ static Status compare(const ExrImage *a, const ExrImage *b, const char *const pa
     for (uint32_t c = 0; c < 3 && status == STATUS_OK; ++c)
         status = compare_channel(a, b, layer, "RGB"[c], paths, relative, d, err);
     if (status == STATUS_OK)
-        set_relative(relative, count, d);
+        set_relative(relative, count, trimmed_share, d);
     mem_free(relative);
     return status;
 }
 
-static void print_text(const Difference *d)
+static void print_text(const Difference *d, double trimmed_percent)
 {
     printf("mean          %.6g, of the reference %.6g\n", d->mean[0], d->mean[1]);
     printf("RMSE          %.6g\n", sqrt(d->mse));
-    printf("relative MSE  %.6g, %.6g without the worst hundredth\n", d->relative_mse,
-           d->trimmed_relative_mse);
+    printf("relative MSE  %.6g, %.6g without the worst %g %% of the pixels\n", d->relative_mse,
+           d->trimmed_relative_mse, trimmed_percent);
     printf("largest       %.6g\n", d->max);
     if (d->not_finite)
         printf("not finite    %llu values, left out\n", (unsigned long long)d->not_finite);
@@ -130,6 +130,7 @@ static void print_json(const Difference *d)
 typedef struct CompareCommand {
     const char *layer; /* NULL: the picture itself */
     bool is_json;
+    double trimmed_percent;
     CliResult args; /* the picture, the reference */
 } CompareCommand;
 
@@ -139,6 +140,7 @@ static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
     const CliOption options[] = {
         {.name = "layer", .kind = CLI_TEXT, .out = &c->layer, .value_name = "NAME", .help = "compare this layer, such as albedo; if the reference does not have it, with its picture"},
         {.name = "json", .kind = CLI_FLAG, .out = &c->is_json, .help = "print one JSON record"},
+        {.name = "trim", .kind = CLI_FLOAT, .out = &c->trimmed_percent, .min = 0, .max = 99, .value_name = "PERCENT", .help = "the trimmed relative MSE leaves out this many of the worst pixels (1)"},
     };
     /* clang-format on */
     static const char *const examples[] = {"sort-render compare noisy.exr reference.exr",
@@ -148,7 +150,7 @@ static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
         .usage = "[options] PICTURE.exr REFERENCE.exr",
         .summary = "Measures the difference of two pictures of equal size, over all pixels and R, "
                    "G, B. Relative MSE divides squared differences by the squares of the reference "
-                   "plus 0.01; it is also given without the worst hundredth of the pixels.",
+                   "plus 0.01; it is also given without the worst pixels.",
         TOOL_OPTIONS(options),
         TOOL_ARGS(2, 2, "PICTURE"),
         .examples = examples};
@@ -157,7 +159,7 @@ static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
 
 int compare_main(int argc, char **argv)
 {
-    CompareCommand command = {0};
+    CompareCommand command = {.trimmed_percent = 1.0};
     int code;
     if (!parse(&command, argc, argv, &code))
         return code;
@@ -169,12 +171,13 @@ int compare_main(int argc, char **argv)
     if (status == STATUS_OK)
         status = exr_read(paths[1], &images[1], &err);
     if (status == STATUS_OK)
-        status = compare(images[0], images[1], paths, command.layer, &d, &err);
+        status = compare(images[0], images[1], paths, command.layer,
+                         command.trimmed_percent / 100.0, &d, &err);
     if (status == STATUS_OK) {
         if (command.is_json)
             print_json(&d);
         else
-            print_text(&d);
+            print_text(&d, command.trimmed_percent);
     }
     exr_image_destroy(images[0]);
     exr_image_destroy(images[1]);

@@ -255,6 +255,11 @@ static void test_program_compares_pictures(void **state)
         sscanf(error, "\"relative_mse\": %lf, \"trimmed_relative_mse\": %lf", &relative, &trimmed),
         2);
     assert_true(trimmed > 0.0 && trimmed < relative);
+    double less = 0.0;
+    KIT_RENDER(&said, "compare", "--json", "--trim", "0.1", paths.whole, paths.merged);
+    assert_int_equal(
+        sscanf(strstr(said.output, "\"trimmed_"), "\"trimmed_relative_mse\": %lf", &less), 1);
+    assert_true(less > trimmed && less < relative); /* one of 1,200 pixels instead of twelve */
     KIT_RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--size",
                "20x15");
     KIT_RENDER(&said, "compare", paths.merged, paths.whole);

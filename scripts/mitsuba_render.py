@@ -1,6 +1,6 @@
-"""Renders a scene of scripts/mitsuba-comparison with Mitsuba 3's path tracer, run by that script in the environment that has the wheel.
+"""Renders a scene of scripts/mitsuba-comparison or scripts/race with Mitsuba 3's path tracer, run by that script in the environment that has the wheel.
 
-    python mitsuba_comparison_render.py SCENE.xml OUT.exr SAMPLES SEED WIDTH HEIGHT THREADS
+    python mitsuba_render.py SCENE.xml OUT.exr SAMPLES SEED WIDTH HEIGHT THREADS
 
 A picture of many samples is the mean of passes with other seeds, as one pass holds all its paths in memory."""
 
