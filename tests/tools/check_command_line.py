@@ -59,12 +59,10 @@ def check_lists():
         expect(len(run("--list", name).splitlines()) >= 3, f"--list {name} is nearly empty")
 
 
-def check_interrupt(folder):
-    picture, part, checkpoint = (pathlib.Path(folder) / name for name in ("out.exr", "part", "checkpoint"))
-    subprocess.run([sys.executable, "-B", str(ROOT / "scenes" / "gallery" / "make.py"), folder, "cornell"], check=True,
-                   stdout=subprocess.DEVNULL)
-    render = subprocess.Popen([PROGRAM, f"{folder}/cornell", "-o", str(picture), "--cache", f"{folder}/cache",
-                               "--partial", str(part), "--checkpoint", str(checkpoint), "--spp", "65536", "--size", "64x64", "--threads", "1", "--progress", "json", "--unwatched"],
+def interrupted(folder, *outputs):
+    """Starts a long render with these outputs and interrupts it after its first samples; returns what it said."""
+    render = subprocess.Popen([PROGRAM, f"{folder}/cornell", *map(str, outputs), "--cache", f"{folder}/cache",
+                               "--spp", "65536", "--size", "64x64", "--threads", "1", "--progress", "json", "--unwatched"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in render.stdout:
         if '"event": "progress"' in line or '"event":"progress"' in line:
@@ -73,8 +71,21 @@ def check_interrupt(folder):
     render.send_signal(signal.SIGINT)
     _, errors = render.communicate(timeout=120)
     expect(render.returncode == 4, f"interrupted: exit code {render.returncode}: {errors}")
-    expect(picture.exists() and "interrupted" in errors, "interrupted: no picture, or no word about it")
+    return errors
+
+
+def check_interrupt(folder):
+    picture, part, checkpoint = (pathlib.Path(folder) / name for name in ("out.exr", "part", "checkpoint"))
+    subprocess.run([sys.executable, "-B", str(ROOT / "scenes" / "gallery" / "make.py"), folder, "cornell"], check=True,
+                   stdout=subprocess.DEVNULL)
+    said = interrupted(folder, "-o", picture, "--partial", part, "--checkpoint", checkpoint)
+    expect(picture.exists() and "interrupted; the picture holds" in said and "--resume" in said, f"interrupted: no picture, or no word about it: {said}")
     expect(checkpoint.exists() and not part.exists(), "interrupted: the sums are not in the checkpoint alone")
+    checkpoint.unlink()
+    said = interrupted(folder, "--partial", part, "--checkpoint", checkpoint)
+    expect(checkpoint.exists() and "interrupted; the checkpoint holds" in said, f"interrupted with a checkpoint: {said}")
+    said = interrupted(folder, "--partial", part)
+    expect(part.exists() and "interrupted; the sums hold" in said and "--resume" not in said, f"interrupted sums: {said}")
 
 
 check_exit_codes()

@@ -218,6 +218,18 @@ static int tell_early_interruption(void)
     return EXIT_INTERRUPTED;
 }
 
+/* A render of sums alone has no picture; write_output has put them into one of the two files. */
+static int tell_interruption(const RenderCommand *c)
+{
+    bool has_picture = c->output.exr || c->output.png || c->output.pixels;
+    fprintf(stderr, "sort-render: interrupted; the %s the samples taken so far%s\n",
+            has_picture     ? "picture holds"
+            : c->checkpoint ? "checkpoint holds"
+                            : "sums hold",
+            c->checkpoint ? "; --resume goes on with it" : "");
+    return EXIT_INTERRUPTED;
+}
+
 static int trace_and_write(const RenderCommand *c, Render *render, const Log *log,
                            ProgressKind kind)
 {
@@ -256,11 +268,8 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
         return tool_fail(&err, EXIT_FAILED);
     if (written != STATUS_OK)
         return EXIT_FAILED;
-    if (is_interrupted) {
-        fprintf(stderr, "sort-render: interrupted; the picture holds the samples taken so far%s\n",
-                c->checkpoint ? "; --resume goes on with it" : "");
-        return EXIT_INTERRUPTED;
-    }
+    if (is_interrupted)
+        return tell_interruption(c);
     bool is_damaged = report_damage(render);
     if (!is_damaged && film_shot(render_film(render))->has & FILM_SHOT_DAMAGED) {
         fputs("an earlier run of this render met missing or damaged textures or faults, and said "
