@@ -12,7 +12,7 @@
 #include "tools/ssl_kit/expect.h"
 #include "tools/ssl_kit/grid_host.h"
 
-enum { TEST_POINTS = SSL_BLOCK + 5 };
+enum { TEST_POINTS = SSL_BLOCK + 5, TEST_LEVELS = 2 };
 
 /* One file under test. */
 typedef struct TestFile {
@@ -21,6 +21,12 @@ typedef struct TestFile {
     StrBuf out; /* what it has to say */
     double seconds;
 } TestFile;
+
+/* The last program of a level, for the next case if only inputs differ. program: NULL if there is none. */
+typedef struct TestBuild {
+    SslProgram *program;
+    const ExpectCase *test_case; /* the one that it was built for */
+} TestBuild;
 
 /* The state of running one file; `report` collects failures with places in the file. */
 typedef struct TestRun {
@@ -31,6 +37,7 @@ typedef struct TestRun {
     ExpectFile expect;
     SslContextDesc tables;
     SslContext *ctx;
+    TestBuild builds[TEST_LEVELS]; /* by index of test_levels */
 } TestRun;
 
 /* A case at one level, built and run. */
@@ -47,9 +54,17 @@ typedef struct TestShot {
 /* Compiles and runs a file at every level; counts and texts go into it. */
 void test_file_run(TestFile *file);
 
-/* Unit and program of a case; diagnostics go to `diags`. NULL: not built, and said why. */
-SslProgram *test_build_case(TestRun *run, const ExpectCase *test_case, uint32_t llvm_level,
+/* The optimisation levels that every case is run at. */
+extern const struct TestLevel {
+    const char *name;
+    uint32_t llvm_level; /* as SslBuildDesc */
+} test_levels[TEST_LEVELS];
+
+/* The program of a case at test_levels[level]; diagnostics go to `diags`, unless it is that of an earlier case.
+ * The run owns it until the next call for the level, or test_release_builds. NULL: not built, and said why. */
+SslProgram *test_build_case(TestRun *run, const ExpectCase *test_case, uint32_t level,
                             DiagList *diags, Error *err);
+void test_release_builds(TestRun *run);
 /* The unit of a group that the file describes. */
 Status test_link_group(TestRun *run, const ExpectGroup *group, DiagList *diags,
                        SslUnit **out_unit) SORT_MUST_CHECK;

@@ -200,8 +200,13 @@ static Status compile_case(TestRun *run, const ExpectCase *test_case, DiagList *
     return error_set(err, STATUS_NOT_FOUND, "the file has no group '%s'", group);
 }
 
-SslProgram *test_build_case(TestRun *run, const ExpectCase *test_case, uint32_t llvm_level,
-                            DiagList *diags, Error *err)
+static bool wants_derivatives(const ExpectCase *test_case)
+{
+    return test_expects(test_case, EXPECT_DDX) || test_expects(test_case, EXPECT_DDY);
+}
+
+static SslProgram *build_case(TestRun *run, const ExpectCase *test_case, uint32_t llvm_level,
+                              DiagList *diags, Error *err)
 {
     SslUnit *unit;
     err->code = compile_case(run, test_case, diags, &unit, err);
@@ -216,8 +221,7 @@ SslProgram *test_build_case(TestRun *run, const ExpectCase *test_case, uint32_t 
     SslBuildDesc how = {.size_bytes = sizeof how,
                         .constants = constants,
                         .llvm_level = llvm_level,
-                        .output_derivatives = test_expects(test_case, EXPECT_DDX) ||
-                                              test_expects(test_case, EXPECT_DDY)};
+                        .output_derivatives = wants_derivatives(test_case)};
     SslProgram *program = NULL;
     if (!gather_constants(run, test_case, ssl_unit_info(unit), constants, CONSTANTS_MAX,
                           &how.constant_count))
@@ -226,4 +230,49 @@ SslProgram *test_build_case(TestRun *run, const ExpectCase *test_case, uint32_t 
         program = NULL;
     ssl_unit_release(unit);
     return program;
+}
+
+/* --- programs that serve several cases ---------------------------------------------------------- */
+
+const struct TestLevel test_levels[TEST_LEVELS] = {{"O0", 1}, {"O2", 3}};
+
+/* True if a case has no settings of its own that name or shape its program. */
+static bool sets_inputs_only(const ExpectCase *test_case)
+{
+    for (uint32_t i = 0; i < test_case->settings.count; ++i) {
+        ExpectSettingKind kind = test_case->settings.data[i].kind;
+        if (kind == EXPECT_SET_SHADER || kind == EXPECT_SET_GROUP || kind == EXPECT_SET_CONSTANT)
+            return false;
+    }
+    return true;
+}
+
+/* Settings of case 0 hold in all. */
+static bool has_program_of(const TestRun *run, const ExpectCase *test_case, const ExpectCase *other)
+{
+    const ExpectCase *common = &run->expect.cases.data[0];
+    return wants_derivatives(test_case) == wants_derivatives(other) &&
+           (test_case == other || ((test_case == common || sets_inputs_only(test_case)) &&
+                                   (other == common || sets_inputs_only(other))));
+}
+
+SslProgram *test_build_case(TestRun *run, const ExpectCase *test_case, uint32_t level,
+                            DiagList *diags, Error *err)
+{
+    ASSERT(level < TEST_LEVELS);
+    TestBuild *build = &run->builds[level];
+    if (build->program && has_program_of(run, test_case, build->test_case))
+        return build->program;
+    ssl_program_release(build->program);
+    build->program = build_case(run, test_case, test_levels[level].llvm_level, diags, err);
+    build->test_case = test_case;
+    return build->program;
+}
+
+void test_release_builds(TestRun *run)
+{
+    for (uint32_t level = 0; level < TEST_LEVELS; ++level) {
+        ssl_program_release(run->builds[level].program);
+        run->builds[level] = (TestBuild){0};
+    }
 }

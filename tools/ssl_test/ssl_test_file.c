@@ -10,11 +10,6 @@
 
 enum { SOURCE_MAX_BYTES = 16 << 20 };
 
-static const struct {
-    const char *name;
-    uint32_t llvm_level; /* as SslBuildDesc */
-} levels[] = {{"O0", 1}, {"O2", 3}};
-
 /* --- a case ----------------------------------------------------------------------------------- */
 
 static void note_failure(const TestRun *run, const ExpectCase *test_case, const Error *err,
@@ -35,8 +30,8 @@ static bool run_level(TestRun *run, const ExpectCase *test_case, uint32_t level,
     DiagList *diags = diag_list_create();
     if (!diags)
         return false;
-    TestShot shot = {.run = run, .test_case = test_case, .level = levels[level].name};
-    SslProgram *program = test_build_case(run, test_case, levels[level].llvm_level, diags, &err);
+    TestShot shot = {.run = run, .test_case = test_case, .level = test_levels[level].name};
+    SslProgram *program = test_build_case(run, test_case, level, diags, &err);
     bool is_run =
         program && grid_host_create(program, run->tables.globals, run->tables.global_count,
                                     TEST_POINTS, &shot.host, &err) == STATUS_OK;
@@ -57,7 +52,6 @@ static bool run_level(TestRun *run, const ExpectCase *test_case, uint32_t level,
         test_check_unexpected(&shot);
     }
     grid_host_destroy(shot.host);
-    ssl_program_release(program);
     diag_list_destroy(diags);
     return is_run;
 }
@@ -70,7 +64,7 @@ static void run_case(TestRun *run, const ExpectCase *test_case)
     bool *is_good = ARENA_ARRAY(run->arena, bool, count);
     memset(is_good, 1, count);
     bool is_run = true;
-    for (uint32_t level = 0; level < SORT_COUNT_OF(levels) && is_run; ++level)
+    for (uint32_t level = 0; level < TEST_LEVELS && is_run; ++level)
         is_run = run_level(run, test_case, level, is_good);
     for (uint32_t i = 0; i < count; ++i)
         if (is_run && is_good[i])
@@ -100,7 +94,7 @@ static void run_diags(TestRun *run)
             ssl_unit_release(unit);
     }
     if (!run->expect.groups.count || !expects_errors(&run->expect))
-        ssl_program_release(test_build_case(run, &run->expect.cases.data[0], 3, diags, &err));
+        (void)test_build_case(run, &run->expect.cases.data[0], TEST_LEVELS - 1, diags, &err);
     test_check_diags(run, diags);
     diag_list_destroy(diags);
 }
@@ -171,6 +165,7 @@ static void run_cases(TestRun *run)
     run_diags(run);
     for (uint32_t i = 0; i < run->expect.cases.count && !expects_errors(&run->expect); ++i)
         run_case(run, &run->expect.cases.data[i]);
+    test_release_builds(run);
     ssl_context_destroy(run->ctx);
 }
 
