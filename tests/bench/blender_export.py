@@ -1,5 +1,5 @@
-"""How long the add-on takes to export, in real Blender: a million triangles in 500 objects, then again with one object
-moved; and from F12 to the first picture of the default scene. Run by tests/blender/run_blender.py, see docs/internals/blender-addon.md."""
+"""How long the add-on takes to export, in real Blender: two million triangles in one mesh, a thousand objects, a hundred graphs, a million
+triangles in 500 objects, and these again with one object moved; and from F12 to the first picture of the default scene. Run by tests/blender/run_blender.py, see docs/internals/blender-addon.md."""
 
 import json
 import os
@@ -25,27 +25,51 @@ def export(name):
     return took, sum(mesh["triangle_count"] for mesh in scene["meshes"]), len(scene["instances"])
 
 
-def many_objects():
+def wave(name, side, k):
+    """A mesh of side x side quads with smooth normals and uv."""
+    at = np.linspace(-0.5, 0.5, side + 1)
+    flat = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
+    corner = np.arange(side)[:, None] * (side + 1) + np.arange(side)
+    faces = np.stack([corner, corner + 1, corner + side + 2, corner + side + 1], axis=-1).reshape(-1, 4)
+    heights = 0.1 * np.sin(7 * flat[:, 0] + k) * np.cos(5 * flat[:, 1])
+    mesh = bpy.data.meshes.new(name)
+    mesh.vertices.add(len(flat))
+    mesh.vertices.foreach_set("co", np.concatenate([flat, heights[:, None]], axis=1).ravel())
+    mesh.loops.add(faces.size)
+    mesh.loops.foreach_set("vertex_index", faces.ravel())
+    mesh.polygons.add(len(faces))
+    mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4))
+    mesh.polygons.foreach_set("loop_total", np.full(len(faces), 4))
+    mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
+    mesh.update(calc_edges=True)
+    mesh.uv_layers.new(name="UVMap").data.foreach_set("uv", np.ascontiguousarray(flat[faces.ravel()] + 0.5).ravel())
+    return mesh
+
+
+def begin():
     kit.empty_scene()
     kit.add_camera((0, 0, 80))
-    side = np.linspace(-0.5, 0.5, SIDE + 1)
-    flat = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    corner = np.arange(SIDE)[:, None] * (SIDE + 1) + np.arange(SIDE)
-    faces = np.stack([corner, corner + 1, corner + SIDE + 2, corner + SIDE + 1], axis=-1).reshape(-1, 4)
-    for k in range(OBJECTS):
-        heights = 0.1 * np.sin(7 * flat[:, 0] + k) * np.cos(5 * flat[:, 1])
-        mesh = bpy.data.meshes.new(f"Wave {k}")
-        mesh.vertices.add(len(flat))
-        mesh.vertices.foreach_set("co", np.concatenate([flat, heights[:, None]], axis=1).ravel())
-        mesh.loops.add(faces.size)
-        mesh.loops.foreach_set("vertex_index", faces.ravel())
-        mesh.polygons.add(len(faces))
-        mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4))
-        mesh.polygons.foreach_set("loop_total", np.full(len(faces), 4))
-        mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
-        mesh.update(calc_edges=True)
-        mesh.uv_layers.new(name="UVMap").data.foreach_set("uv", np.ascontiguousarray(flat[faces.ravel()] + 0.5).ravel())
-        kit.add(f"Wave {k}", mesh, (k % 25, k // 25, 0))
+
+
+def many_objects(count, side):
+    begin()
+    for k in range(count):
+        kit.add(f"Wave {k}", wave(f"Wave {k}", side, k), (k % 25, k // 25, 0))
+
+
+def many_graphs(count):
+    """Chains of twelve nodes, each in an order of its own."""
+    begin()
+    kinds = ("ShaderNodeTexNoise", "ShaderNodeMath", "ShaderNodeMixRGB", "ShaderNodeValToRGB")
+    for k in range(count):
+        principled = kit.material_of(kit.add_plane(f"Plane {k}", location=(k % 10, k // 10, 0)), "ShaderNodeBsdfPrincipled")
+        before = None
+        for j in range(12):
+            node = kit.new_node(principled, kinds[(j + k) % 4])
+            if before:
+                kit.link(before.outputs[0], node.inputs[j * k % 2 if len(node.inputs) > 1 else 0])
+            before = node
+        kit.link(before.outputs[0], principled.inputs["Base Color"])
 
 
 def first_pixels():
@@ -70,12 +94,13 @@ def first_pixels():
 
 
 kit.install()
-many_objects()
-first, triangles, objects = export("first")
+for words, make in (("one mesh", lambda: many_objects(1, 1000)), ("1000 objects", lambda: many_objects(1000, 4)),
+                    ("100 graphs", lambda: many_graphs(100)), ("500 objects", lambda: many_objects(OBJECTS, SIDE))):
+    make()
+    took, triangles, objects = export(words)
+    print(f"| export of {words}: {triangles:,} triangles, {objects} objects | {took} |")
 bpy.data.objects["Wave 7"].location.z = 1
-second, _, _ = export("second")
-print(f"| export of {triangles:,} triangles, {objects} objects | {first} |")
-print(f"| again, one object moved | {second} |")
+print(f"| the last again, one object moved | {export('again')[0]} |")
 for k in range(3):
     print(f"| F12 to first pixels, default scene, {('first', 'second', 'third')[k]} time | {first_pixels():.2f} s |")
 os._exit(0)

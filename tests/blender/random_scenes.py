@@ -200,7 +200,7 @@ class Maker:
         camera = kit.add_camera(location=(0, 0, 8))
         self.set_all(camera.data, 0.15, {"type"})
         if self.chance(0.3):
-            camera.data.type = rng.choice(("ORTHO", "PANO"))
+            camera.data.type = rng.choice([item.identifier for item in camera.data.bl_rna.properties["type"].enum_items])
         if self.chance(0.7):
             scene.world = bpy.data.worlds.new("World")
             scene.world.use_nodes = True

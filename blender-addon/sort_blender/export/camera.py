@@ -48,7 +48,10 @@ def _pixel(fraction: float, size: int) -> int:
     return int(np.float32(fraction) * np.float32(size))
 
 KINDS = ("PERSP", "ORTHO", "PANO")
-ANGLES = (0.0001, 179.999)  # degrees, that a view in perspective can have from bottom to top
+# What a view can have:
+ANGLES = (0.0001, 179.999)  # degrees, in perspective from bottom to top
+HEIGHTS_M = (1e-9, 1e9)  # without perspective
+SHIFT_MAX = 1e6  # widths or heights of the picture, that the lens is shifted
 
 
 @dataclass(frozen=True)
@@ -66,26 +69,34 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     data = camera.data
     if camera.type != "CAMERA":
         raise SortError(f"Camera '{camera.name}': an object of type {camera.type} cannot be looked through")
+    where = f"Camera '{camera.name}'"
     if data.type not in KINDS:
-        raise SortError(f"Camera '{camera.name}': a camera of type {data.type} is not supported")
+        report.warn(where, f"a camera of type {data.type} is not supported yet; it is rendered in perspective")
     placed = [axes.without_scale(key) for key in keys]
     if None in placed:
         raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing")
     places = [axes.place(matrix) for matrix in placed]
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":
-        return {**record, **_panorama(camera.name, data, frame), **_clip(data)}
+        return {**record, **_panorama(where, data, frame, report), **_clip(data)}
     height, shift = _window(data, frame, eye.shift_x if eye else data.shift_x)
+    shift = [_possible(part, (-SHIFT_MAX, SHIFT_MAX), "a shift of {:g} frames", where, report) for part in shift]
     if data.type == "ORTHO":
-        view = {"type": "orthographic", "height_m": height}
+        view = {"type": "orthographic", "height_m": _possible(height, HEIGHTS_M, "a view {:g} m high", where, report)}
     else:
         angle = math.degrees(2 * math.atan(height / 2))
-        view = {"fov_y_degrees": min(max(angle, ANGLES[0]), ANGLES[1])}
-        if view["fov_y_degrees"] != angle:
-            report.warn(f"Camera '{camera.name}'", f"a view of {angle:g} degrees is not possible; {view['fov_y_degrees']:g} are used")
+        view = {"fov_y_degrees": _possible(angle, ANGLES, "a view of {:g} degrees", where, report)}
     if frame.pixel_aspect != 1:
         view["pixel_aspect"] = frame.pixel_aspect
     return {**record, **view, "lens_shift": shift, **_clip(data), **lens_record(camera)}
+
+
+def _possible(value: float, limits: tuple[float, float], what: str, where: str, report: Report) -> float:
+    """Returns the value that lies within the limits and is nearest to `value`."""
+    possible = min(max(value, limits[0]), limits[1])
+    if possible != value:
+        report.warn(where, f"{what.format(value)} is not possible; {possible:g} is used")
+    return possible
 
 
 def _clip(data: bpy.types.Camera) -> dict:
@@ -107,26 +118,40 @@ def _window(data: bpy.types.Camera, frame: Frame, shift_x: float) -> tuple[float
     return per_pixel * pixel_height * frame.height, [centre_x / frame.width, centre_y / frame.height]
 
 
-def _panorama(name: str, data: bpy.types.Camera, frame: Frame) -> dict:
+def _panorama(where: str, data: bpy.types.Camera, frame: Frame, report: Report) -> dict:
     settings = panorama_settings(data)
     if settings is None:
-        raise SortError(f"Camera '{name}': its panorama is described by the Cycles add-on, which is off")
+        raise SortError(f"{where}: its panorama is described by the Cycles add-on, which is off")
     kind = settings.panorama_type
     if kind == "EQUIRECTANGULAR":
-        longitude, latitude = _part(frame, settings.longitude_min, settings.longitude_max, settings.latitude_min,
-                                    settings.latitude_max)
-        return {"type": "equirectangular", "longitude_degrees": _degrees(longitude, 180.0),
-                "latitude_degrees": _degrees(latitude, 90.0)}
+        return _equirectangular(frame, (settings.longitude_min, settings.longitude_max, settings.latitude_min, settings.latitude_max))
     if kind == "EQUIANGULAR_CUBEMAP_FACE":
         longitude, latitude = _part(frame, -math.pi / 4, math.pi / 4, -math.pi / 4, math.pi / 4)
         return {"type": "equiangular", "longitude_degrees": _degrees(longitude, 45.0),
                 "latitude_degrees": _degrees(latitude, 45.0)}
     mapping = _FISHEYES.get(kind)
     if mapping is None:
-        raise SortError(f"Camera '{name}': a panorama of type {kind} is not supported")
+        report.warn(where, f"a panorama of type {kind} is not supported yet; it is rendered as equirectangular")
+        return _equirectangular(frame, _cylinder(settings) if kind == "CENTRAL_CYLINDRICAL" else FULL_SPHERE)
     half_width, half_height, fields = mapping(data, settings, frame)
     across, up = _part(frame, -half_width, half_width, -half_height, half_height)
     return {"type": "fisheye", "window": across + up, **fields}
+
+
+FULL_SPHERE = (-math.pi, math.pi, -math.pi / 2, math.pi / 2)
+
+
+def _equirectangular(frame: Frame, angles: tuple[float, float, float, float]) -> dict:
+    """`angles`: from left to right and from bottom to top, in radians."""
+    longitude, latitude = _part(frame, *angles)
+    return {"type": "equirectangular", "longitude_degrees": _degrees(longitude, 180.0), "latitude_degrees": _degrees(latitude, 90.0)}
+
+
+def _cylinder(settings) -> tuple[float, float, float, float]:
+    """Returns the angles that a cylinder around the camera shows, whose heights are lengths."""
+    bottom, top = (math.atan2(getattr(settings, f"central_cylindrical_range_v_{end}"), settings.central_cylindrical_radius)
+                   for end in ("min", "max"))
+    return settings.central_cylindrical_range_u_min, settings.central_cylindrical_range_u_max, bottom, top
 
 
 def _part(frame: Frame, left: float, right: float, bottom: float, top: float) -> tuple[list[float], list[float]]:

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 import bpy
+import numpy as np
 
 from ..messages import Report
 from ..script_node import NODE as SCRIPT
@@ -45,6 +46,8 @@ class Own:
 def feed_of(socket: bpy.types.NodeSocket, path: Path) -> Feed | Own:
     """Seen through reroutes, muted nodes, and in and out of node groups."""
     for _ in range(STEPS_MAX):
+        if not socket.is_linked:  # to ask for its links goes through all of the tree
+            return Own(socket)
         link = next((l for l in socket.links if l.is_valid and not l.is_muted), None)
         if link is None:
             return Own(socket)
@@ -104,6 +107,13 @@ def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float 
         weights = LUMINANCE if own.type == COLOUR_SOCKET else (1 / 3,) * 3
         value = sum(w * x for w, x in zip(weights, value))
     return float(value)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether no number of a parameter is infinite or none."""
+    if isinstance(value, list):
+        return bool(np.isfinite(np.array(value, np.float64)).all())
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 class GraphBuilder:
@@ -293,8 +303,7 @@ class GraphBuilder:
         """Packages hold numbers, and neither infinity nor what is no number."""
         given = self.parameters(name)
         for parameter, value in given.items():
-            numbers = value if isinstance(value, list) else [value]
-            if not all(math.isfinite(x) for x in numbers if isinstance(x, float)):
+            if not _is_finite(value):
                 self.warn(node, f"{parameter} is not finite; 0 is used")
                 given[parameter] = [0.0] * len(value) if isinstance(value, list) else 0.0
 

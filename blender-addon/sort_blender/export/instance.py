@@ -11,6 +11,7 @@ from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
 from . import axes, hair, unfollowed
 from .cache import Entry, ExportCache
+from .columns import MeshColumns
 from .kept import KeptMeshes
 from .layers import Layers
 from .linking import Linking
@@ -164,8 +165,9 @@ class InstanceExporter:
         try:
             if mesh is None or len(mesh.polygons) == 0:
                 return None
-            key = fingerprint(mesh, wanted, shapes)
-            entry = self._cache.find(key) or self._make(key, mesh, wanted, shapes)
+            columns = MeshColumns(mesh)
+            key = fingerprint(mesh, columns, wanted, shapes)
+            entry = self._cache.find(key) or self._make(key, mesh, columns, wanted, shapes)
         finally:
             obj.to_mesh_clear()
         if may_keep:
@@ -182,9 +184,9 @@ class InstanceExporter:
         self._writer.link_file(entry.path, entry.facts["file"])
         return _Mesh(self._writer.add("meshes", obj.data.name, entry.facts["record"]), entry.facts)
 
-    def _make(self, key: str, mesh: bpy.types.Mesh, wanted: frozenset[str], shapes: list[Shape] | None) -> Entry:
+    def _make(self, key: str, mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str], shapes: list[Shape] | None) -> Entry:
         def write(path: Path) -> dict:
-            arrays = read_mesh(mesh, wanted, shapes)
+            arrays = read_mesh(mesh, columns, wanted, shapes)
             if arrays is None:
                 return {"refused": ""}
             if not all(np.isfinite(places).all() for places in [arrays.positions] + [m[0] for m in arrays.motion]):

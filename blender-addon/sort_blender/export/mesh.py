@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ..versions import has_corner_normals
-from .attributes import get as _get
 from .attributes import read_attributes
+from .columns import MeshColumns
 
 UV_SETS_MAX = 8
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -41,30 +40,26 @@ class MeshArrays:
 
 
 def read_shape(mesh: bpy.types.Mesh) -> Shape:
-    return Shape(_get(mesh.vertices, "co", np.float32, 3), _corner_normals(mesh))
+    columns = MeshColumns(mesh)
+    return Shape(columns.positions, columns.corner_normals)
 
 
-def fingerprint(mesh: bpy.types.Mesh, wanted: frozenset[str], shapes: list[Shape] | None) -> str:
-    """Returns a digest of everything that read_mesh makes its arrays of: equal digests mean equal arrays."""
+def fingerprint(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str], shapes: list[Shape] | None) -> str:
+    """Returns a digest of everything that read_mesh makes its arrays of (`columns`: of the mesh): equal digests mean equal arrays."""
     h = hashlib.blake2b(digest_size=16)
 
     def add(values: np.ndarray) -> None:
         h.update(str(values.shape).encode())
         h.update(values)
-    add(_get(mesh.vertices, "co", np.float32, 3))
-    add(_get(mesh.loops, "vertex_index", np.int32, 1))
-    add(_get(mesh.polygons, "loop_start", np.int32, 1))
-    add(_get(mesh.polygons, "material_index", np.int32, 1))
-    add(_get(mesh.polygons, "use_smooth", bool, 1))
+    for values in (columns.positions, columns.corner_vertices, columns.face_starts, columns.face_materials, columns.is_smooth):
+        add(values)
     if mesh.has_custom_normals or getattr(mesh, "use_auto_smooth", True):  # sharp edges count too
-        normals = _corner_normals(mesh)
-        add(np.empty(0) if normals is None else normals)
+        add(np.empty(0) if columns.corner_normals is None else columns.corner_normals)
     for layer in mesh.uv_layers:
         h.update(f"{layer.name}\0{layer.active_render}".encode())
-        add(_get(layer.data, "uv", np.float32, 2))
+        add(columns.uv[layer.name])
     if wanted:
-        corner_vertices = _get(mesh.loops, "vertex_index", np.int32, 1)[:, 0]
-        for name, values in read_attributes(mesh, wanted, corner_vertices).items():
+        for name, values in read_attributes(mesh, wanted, columns.corner_vertices).items():
             h.update(name.encode("utf-8", "replace"))
             add(values)
     for shape in shapes or ():
@@ -72,20 +67,17 @@ def fingerprint(mesh: bpy.types.Mesh, wanted: frozenset[str], shapes: list[Shape
     return h.hexdigest()
 
 
-def read_mesh(mesh: bpy.types.Mesh, wanted: frozenset[str] = frozenset(),
+def read_mesh(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str] = frozenset(),
               shapes: list[Shape] | None = None) -> MeshArrays | None:
-    """None: it has no triangles. `wanted`: attributes that its materials read (attributes.py). `shapes`: over the
-    shutter, of the same vertices and corners; else it stands still."""
-    mesh.calc_loop_triangles()
-    triangle_count = len(mesh.loop_triangles)
-    if triangle_count == 0:
+    """None: it has no triangles. `columns`: of the mesh. `wanted`: attributes that its materials read (attributes.py). `shapes`: over
+    the shutter, of the same vertices and corners; else it stands still."""
+    corners, corner_vertices = columns.triangle_corners, columns.corner_vertices
+    if len(corners) == 0:
         return None
-    corners = _get(mesh.loop_triangles, "loops", np.int32, 3)  # corner indices, by triangle
-    corner_vertices = _get(mesh.loops, "vertex_index", np.int32, 1)[:, 0]
-    first, *later = shapes or [read_shape(mesh)]
+    first, *later = shapes or [Shape(columns.positions, columns.corner_normals)]
     normals = first.normals
     layers = sorted(mesh.uv_layers, key=lambda layer: not layer.active_render)  # stable
-    uv = [_get(layer.data, "uv", np.float32, 2) for layer in layers[:UV_SETS_MAX]]
+    uv = [columns.uv[layer.name] for layer in layers[:UV_SETS_MAX]]
 
     further = read_attributes(mesh, wanted, corner_vertices)
     attributes = ([] if normals is None else [normals]) + uv + list(further.values())
@@ -102,38 +94,45 @@ def read_mesh(mesh: bpy.types.Mesh, wanted: frozenset[str] = frozenset(),
         uv=[values[keepers] for values in uv],
         uv_name=layers[0].name if layers else "",
         dropped_uv_sets=max(len(layers) - UV_SETS_MAX, 0),
-        material_indices=_get(mesh.loop_triangles, "material_index", np.int32, 1)[:, 0].astype(np.uint16),
+        material_indices=columns.triangle_materials.astype(np.uint16),
         attributes={name: values[keepers] for name, values in further.items()},
         motion=[of_vertices(shape) for shape in later])
-
-
-def _corner_normals(mesh: bpy.types.Mesh) -> np.ndarray | None:
-    """None: all faces are flat."""
-    smooth = np.empty(len(mesh.polygons), dtype=bool)
-    mesh.polygons.foreach_get("use_smooth", smooth)
-    if not smooth.any() and not mesh.has_custom_normals:
-        return None
-    if has_corner_normals(mesh):
-        return _get(mesh.corner_normals, "vector", np.float32, 3)
-    mesh.calc_normals_split()
-    return _get(mesh.loops, "normal", np.float32, 3)
 
 
 def _share(corner_vertices: np.ndarray, attributes: list[np.ndarray],
            vertex_count: int) -> tuple[np.ndarray | None, np.ndarray]:
     """The corners that stay as vertices (None: Blender's own vertices do), and the new vertex of every
-    corner."""
+    corner. A vertex of Blender stays for its first corner and those that agree with it; only the others, as at
+    seams, are sorted."""
     if not attributes:
         return None, corner_vertices
-    words = [corner_vertices.astype(np.uint32)[:, None]]
-    words += [np.ascontiguousarray(a + np.float32(0)).view(np.uint32) for a in attributes]  # -0 to 0
-    keys = np.concatenate(words, axis=1)
+    words = np.concatenate([np.ascontiguousarray(a + np.float32(0)).view(np.uint32) for a in attributes], axis=1)  # -0 to 0
+    first = np.full(vertex_count, -1, np.int64)
+    first[corner_vertices[::-1]] = np.arange(len(corner_vertices))[::-1]  # the last assignment counts
+    model = first[corner_vertices]
+    differs = np.zeros(len(words), bool)
+    for k in range(words.shape[1]):
+        column = np.ascontiguousarray(words[:, k])
+        differs |= column[model] != column
+    is_used = first >= 0
+    new_of_vertex = np.cumsum(is_used) - 1
+    keepers, corner_to_new = first[is_used], new_of_vertex[corner_vertices]
+    others = np.flatnonzero(differs)
+    if len(others):
+        kept, new_of_other = _unique_rows(np.concatenate([corner_vertices[others].astype(np.uint32)[:, None], words[others]], axis=1))
+        corner_to_new[others] = len(keepers) + new_of_other
+        keepers = np.concatenate([keepers, others[kept]])
+    return keepers, corner_to_new
+
+
+def _unique_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns an index for each different row of uint32, and for each row the number of its like."""
     mixed = np.zeros(len(keys), dtype=np.uint64)
     for k in range(keys.shape[1]):
         mixed ^= keys[:, k]
         mixed *= HASH_FACTOR
         mixed ^= mixed >> np.uint64(29)
-    _, keepers, corner_to_new = np.unique(mixed, return_index=True, return_inverse=True)
-    if not np.array_equal(keys[keepers[corner_to_new]], keys):  # two keys with one hash
-        _, keepers, corner_to_new = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return keepers, corner_to_new
+    _, kept, number = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(keys[kept[number]], keys):  # two rows with one hash
+        _, kept, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return kept, number.reshape(-1)

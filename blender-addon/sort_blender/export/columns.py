@@ -1,0 +1,89 @@
+"""The arrays of an evaluated mesh, as Blender has them. Attributes are copied as they lie in memory, a hundred times sooner than Blender's
+properties of elements, which are read where a version has no attribute for them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import bpy
+import numpy as np
+
+from ..versions import has_corner_normals
+from .attributes import get
+
+
+class MeshColumns:
+    """Each array is read when it is first asked for, once. The mesh must not change meanwhile."""
+
+    def __init__(self, mesh: bpy.types.Mesh) -> None:
+        self._mesh = mesh
+
+    def _attribute(self, name: str, kind: str, domain: str, field: str, dtype: type, width: int) -> np.ndarray | None:
+        """None: there is none of this name, or it is something else."""
+        found = self._mesh.attributes.get(name)
+        return get(found.data, field, dtype, width) if found and (found.data_type, found.domain) == (kind, domain) else None
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """float32 [vertices, 3]"""
+        found = self._attribute("position", "FLOAT_VECTOR", "POINT", "vector", np.float32, 3)
+        return get(self._mesh.vertices, "co", np.float32, 3) if found is None else found
+
+    @cached_property
+    def corner_vertices(self) -> np.ndarray:
+        """int32 [corners]"""
+        found = self._attribute(".corner_vert", "INT", "CORNER", "value", np.int32, 1)
+        return (get(self._mesh.loops, "vertex_index", np.int32, 1) if found is None else found)[:, 0]
+
+    @cached_property
+    def face_starts(self) -> np.ndarray:
+        """int32 [faces]: the first corner of each."""
+        return get(self._mesh.polygons, "loop_start", np.int32, 1)[:, 0]
+
+    @cached_property
+    def face_materials(self) -> np.ndarray:
+        """int32 [faces]. Where there is no such attribute all faces have the first material."""
+        if "material_index" not in self._mesh.attributes:
+            return np.zeros(len(self._mesh.polygons), np.int32)
+        return get(self._mesh.polygons, "material_index", np.int32, 1)[:, 0]
+
+    @cached_property
+    def is_smooth(self) -> np.ndarray:
+        """bool [faces]. Since normals of corners are kept ready, faces are smooth where no attribute says that they are sharp."""
+        if has_corner_normals(self._mesh) and "sharp_face" not in self._mesh.attributes:
+            return np.ones(len(self._mesh.polygons), bool)
+        return get(self._mesh.polygons, "use_smooth", bool, 1)[:, 0]
+
+    @cached_property
+    def corner_normals(self) -> np.ndarray | None:
+        """float32 [corners, 3]; None: all faces are flat."""
+        if not self.is_smooth.any() and not self._mesh.has_custom_normals:
+            return None
+        if has_corner_normals(self._mesh):
+            return get(self._mesh.corner_normals, "vector", np.float32, 3)
+        self._mesh.calc_normals_split()
+        return get(self._mesh.loops, "normal", np.float32, 3)
+
+    @cached_property
+    def uv(self) -> dict[str, np.ndarray]:
+        """float32 [corners, 2] by name, in Blender's order."""
+        return {layer.name: self._uv(layer) for layer in self._mesh.uv_layers}
+
+    def _uv(self, layer: bpy.types.MeshUVLoopLayer) -> np.ndarray:
+        found = self._attribute(layer.name, "FLOAT2", "CORNER", "vector", np.float32, 2)
+        return get(layer.data, "uv", np.float32, 2) if found is None else found
+
+    @cached_property
+    def triangle_corners(self) -> np.ndarray:
+        """int32 [triangles, 3]"""
+        self._mesh.calc_loop_triangles()
+        return get(self._mesh.loop_triangles, "loops", np.int32, 3)
+
+    @cached_property
+    def triangle_materials(self) -> np.ndarray:
+        """int32 [triangles]"""
+        faces = self.face_materials
+        if (faces == faces[0]).all():
+            return np.full(len(self.triangle_corners), faces[0])
+        self._mesh.calc_loop_triangles()
+        return get(self._mesh.loop_triangles, "material_index", np.int32, 1)[:, 0]

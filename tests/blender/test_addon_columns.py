@@ -1,0 +1,59 @@
+"""Arrays of meshes that are copied from attributes are what Blender's properties of elements say."""
+
+import unittest
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+
+class ColumnsTest(unittest.TestCase):
+    def setUp(self):
+        kit.empty_scene()
+        bpy.ops.mesh.primitive_grid_add(x_subdivisions=3, y_subdivisions=4)
+        self.mesh = bpy.context.object.data
+        self.mesh.materials.append(None)
+        self.mesh.materials.append(None)
+        self.mesh.vertices[7].co.z = 0.5
+
+    def check(self):
+        from sort_blender.export.columns import MeshColumns
+        mesh, columns = self.mesh, MeshColumns(self.mesh)
+        mesh.calc_loop_triangles()
+        expected = {
+            "positions": [vertex.co for vertex in mesh.vertices], "corner_vertices": [loop.vertex_index for loop in mesh.loops],
+            "face_starts": [face.loop_start for face in mesh.polygons],
+            "face_materials": [face.material_index for face in mesh.polygons], "is_smooth": [face.use_smooth for face in mesh.polygons],
+            "triangle_corners": [triangle.loops for triangle in mesh.loop_triangles],
+            "triangle_materials": [triangle.material_index for triangle in mesh.loop_triangles]}
+        for name, values in expected.items():
+            np.testing.assert_array_equal(getattr(columns, name), np.array(values), name)
+        self.assertEqual(list(columns.uv), [layer.name for layer in mesh.uv_layers])
+        for layer in mesh.uv_layers:
+            np.testing.assert_array_equal(columns.uv[layer.name], [item.uv for item in layer.data])
+        if not any(expected["is_smooth"]):
+            self.assertIsNone(columns.corner_normals)
+        else:
+            np.testing.assert_array_equal(columns.corner_normals, [loop.normal for loop in mesh.loops])
+
+    def test_flat_smooth_and_mixed_faces(self):
+        for smooth in ([False] * 12, [True] * 12, [True, False] * 6):
+            self.mesh.polygons.foreach_set("use_smooth", smooth)
+            self.mesh.update()
+            self.check()
+
+    def test_materials_of_faces(self):
+        for materials in ([0] * 12, [1] * 12, [0, 1, 1, 0, 2, 2] * 2):
+            self.mesh.polygons.foreach_set("material_index", materials)
+            self.mesh.update()
+            self.check()
+
+    def test_uv_maps_whose_names_other_attributes_could_have(self):
+        self.mesh.uv_layers.new(name="position ")
+        self.mesh.uv_layers.new(name="Second")
+        self.mesh.uv_layers["Second"].data.foreach_set("uv", np.arange(2 * len(self.mesh.loops), dtype=np.float32))
+        self.check()
+
+
+kit.main()
