@@ -30,8 +30,23 @@ static void fill_in(const char *text, const char *const *args, size_t count, Str
     }
 }
 
+/* Instances of a generic function are checked one by one, and have its warnings in common. */
+static bool is_repeated(const DiagList *list, SslDiag diag, Span span)
+{
+    bool may_be = span.file != 0 && rows[diag].severity == DIAG_WARNING;
+    for (uint32_t i = diag_count(list); may_be && i-- > 0;) {
+        const Diag *other = diag_get(list, i);
+        if (other->span.begin == span.begin && other->span.end == span.end &&
+            other->span.file == span.file && strcmp(other->code, rows[diag].code) == 0)
+            return true;
+    }
+    return false;
+}
+
 void report_args(DiagList *list, SslDiag diag, Span span, const char *const *args, size_t count)
 {
+    if (is_repeated(list, diag, span))
+        return;
     StrBuf message = {0};
     fill_in(rows[diag].text, args, count, &message);
     if (span_is_library(span))

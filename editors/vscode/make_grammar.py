@@ -75,7 +75,7 @@ def grammar():
                                   "2": {"name": "punctuation.definition.host.ssl"},
                                   "3": {"name": "variable.other.host.ssl"},
                                   "4": {"name": "punctuation.definition.host.ssl"}}},
-            "declarations": {"match": r"\b(shader|struct)\s+([A-Za-z_]\w*)",
+            "declarations": {"match": r"\b(shader|struct|interface)\s+([A-Za-z_]\w*)",
                              "captures": {"1": {"name": "storage.type.ssl"},
                                           "2": {"name": "entity.name.type.ssl"}}},
             "words": {"patterns": [
@@ -86,7 +86,7 @@ def grammar():
                 {"name": "storage.type.ssl", "match": words(DERIVATIVE_TYPES) + r"(?=\s*[<(])"},
                 {"name": "storage.type.ssl", "match": words(STORAGE | set(types))},
                 {"name": "constant.language.ssl", "match": words(CONSTANTS)},
-                {"name": "variable.language.ssl", "match": r"\bthis\b"},
+                {"name": "variable.language.ssl", "match": r"\b(?:this|This)\b"},
                 {"name": "support.constant.ssl", "match": words(constants)}]},
             "numbers": {"name": "constant.numeric.ssl", "match": number},
             "functions": {"patterns": [

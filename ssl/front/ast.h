@@ -37,6 +37,41 @@ typedef struct StmtList {
     uint32_t count;
 } StmtList;
 
+typedef struct FuncList {
+    FuncDecl **data;
+    uint32_t count, capacity;
+} FuncList;
+
+/* The name of an interface, where something is said to be one. */
+typedef struct InterfaceName {
+    const char *name;
+    Span span;
+} InterfaceName;
+
+typedef struct InterfaceNames {
+    InterfaceName *items;
+    uint32_t count;
+} InterfaceNames;
+
+/* The T of f<T : IShape & INamed>. */
+typedef struct TypeParam {
+    const char *name;
+    Span span;
+    InterfaceNames interfaces;
+} TypeParam;
+
+typedef struct TypeParamList {
+    TypeParam *items;
+    uint32_t count;
+} TypeParamList;
+
+/* What the name of a type stands for inside a function: a type parameter of an instance, or This. */
+typedef struct Binding {
+    const char *name;
+    const Type *type;
+    const struct Binding *next;
+} Binding;
+
 /* A type that is made of another: diff_pair<T>, differential<T>. */
 typedef enum DiffType { DIFF_TYPE_NONE, DIFF_TYPE_PAIR, DIFF_TYPE_DIFFERENTIAL } DiffType;
 
@@ -217,11 +252,23 @@ struct StructDecl {
     Span span;
     const char *name;
     VarList members;
+    InterfaceNames interfaces;
     FuncDecl *methods; /* checked: linked by next_overload, in the order of the source */
     const Type *type;  /* checked */
     bool is_library;
     bool is_pair; /* checked: diff_pair<T>, made by the checker */
+    /* Checked: it stands for a type parameter while the generic function itself is checked. Its methods are those of its
+     * interfaces. */
+    bool is_abstract;
 };
+
+/* interface Name : Others { methods without bodies } */
+typedef struct InterfaceDecl {
+    Span span;
+    const char *name;
+    InterfaceNames interfaces; /* those that it includes */
+    FuncList methods; /* their first parameter is of type This; never checked, but copied */
+} InterfaceDecl;
 
 /* [Name], [Name(function)] or [Name(value)] before a function or a loop. */
 typedef enum AttributeKind {
@@ -261,7 +308,14 @@ struct FuncDecl {
     Stmt *body; /* NULL: a forward declaration, or a derivative that the compiler makes */
     MetadataList metadata;
     AttributeList attributes;
+    TypeParamList
+        type_params; /* if any, it is generic: never checked, but copied for each instance */
     /* checked */
+    FuncDecl *generic;  /* it is an instance of that */
+    FuncList instances; /* of a generic function; the first is the one for types that are unknown */
+    const Binding *bindings; /* what its type names stand for */
+    bool is_abstract;        /* its bindings are unknown types: it is checked, and never lowered */
+    uint32_t instance_depth; /* 1 plus that of the instance that asked for it; 0: not generic */
     const Type *return_type;
     bool is_differentiable; /* marked so, or with a derivative of its own */
     bool is_constant;       /* [TreatAsDifferentiable]: its derivative is zero */
@@ -314,6 +368,7 @@ struct Stmt {
 
 typedef struct Ast {
     ARRAY(StructDecl *) structs;
+    ARRAY(InterfaceDecl *) interfaces;
     ARRAY(FuncDecl *) funcs; /* functions and shaders, in order */
     ARRAY(BsdfDecl *) bsdfs;
     ARRAY(VarDecl *) textures;

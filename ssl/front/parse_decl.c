@@ -4,6 +4,8 @@
 #include "ssl/report.h"
 #include "ssl/ssl_limits.h"
 
+#include <string.h>
+
 typedef ARRAY(VarDecl *) VarArray;
 
 static VarDecl *make_var(Parser *p, VarDecl node)
@@ -121,6 +123,43 @@ VarList parse_params(Parser *p)
     return (VarList){params.data, params.count};
 }
 
+/* Name, Name ... or Name & Name ..., after ':' */
+static InterfaceNames parse_interface_names(Parser *p, TokenKind separator)
+{
+    ARRAY(InterfaceName) names = {0};
+    do {
+        InterfaceName name;
+        name.name = parse_name(p, "of an interface", false, &name.span);
+        if (!name.name)
+            break;
+        array_push(p->arena, &names, name);
+    } while (parse_accept(p, separator));
+    return (InterfaceNames){names.data, names.count};
+}
+
+static InterfaceNames accept_interface_names(Parser *p, TokenKind separator)
+{
+    return parse_accept(p, TOKEN_COLON) ? parse_interface_names(p, separator) : (InterfaceNames){0};
+}
+
+/* <T, U : IShape>, at '<' */
+static TypeParamList parse_type_params(Parser *p)
+{
+    ARRAY(TypeParam) params = {0};
+    parse_advance(p);
+    do {
+        TypeParam param = {0};
+        param.name = parse_name(p, "of a type", false, &param.span);
+        if (!param.name)
+            break;
+        param.interfaces = accept_interface_names(p, TOKEN_AND);
+        array_push(p->arena, &params, param);
+    } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    if (!p->is_panicking)
+        parse_close_angle(p, "after the types");
+    return (TypeParamList){params.data, params.count};
+}
+
 /* After the return type: name (params) body or ; */
 static void parse_function(Parser *p, FuncDecl node)
 {
@@ -132,11 +171,15 @@ static void parse_function(Parser *p, FuncDecl node)
     node.is_library = p->is_library;
     if (node.is_shader)
         node.metadata = parse_metadata(p);
+    else if (parse_is(p, TOKEN_LESS))
+        node.type_params = parse_type_params(p);
+    if (p->is_panicking)
+        return;
     node.params = parse_params(p);
     if (p->is_panicking && !parse_is(p, TOKEN_OPEN_BRACE))
         return;
     p->is_panicking = false; /* the body is there: go on with what the parameters gave */
-    if (node.is_shader || parse_is(p, TOKEN_OPEN_BRACE))
+    if (node.is_shader || node.type_params.count > 0 || parse_is(p, TOKEN_OPEN_BRACE))
         node.body = parse_block(p);
     else
         parse_semicolon(p, "after the function's declaration");
@@ -147,10 +190,11 @@ static void parse_function(Parser *p, FuncDecl node)
 }
 
 /* The first parameter of a method: the value that it is called on. */
-static VarDecl *make_this(Parser *p, const StructDecl *owner, const FuncDecl *method)
+static VarDecl *make_this(Parser *p, const FuncDecl *method)
 {
     TypeName *type_name = ARENA_NEW(p->arena, TypeName);
-    *type_name = (TypeName){.span = method->span, .struct_name = owner->name};
+    const char *this_type = names_intern(p->names, STR_LIT("This"));
+    *type_name = (TypeName){.span = method->span, .struct_name = this_type};
     VarDecl this = {.kind = VAR_PARAM,
                     .span = method->span,
                     .name = names_intern(p->names, STR_LIT("this")),
@@ -166,26 +210,34 @@ static VarDecl *make_this(Parser *p, const StructDecl *owner, const FuncDecl *me
     return make_var(p, this);
 }
 
+/* After the type of what stands in a struct or an interface: name (params). Returns false if it could not be read. */
+static bool parse_method_head(Parser *p, FuncDecl *node)
+{
+    ASSERT(parse_is(p, TOKEN_NAME));
+    node->is_library = p->is_library;
+    node->name = parse_advance(p)->text;
+    node->span = parse_last_span(p);
+    VarList own = parse_params(p);
+    if (p->is_panicking)
+        return false;
+    node->params.items = ARENA_ARRAY(p->arena, VarDecl *, own.count + 1);
+    node->params.items[node->params.count++] = make_this(p, node);
+    for (uint32_t i = 0; i < own.count; ++i)
+        node->params.items[node->params.count++] = own.items[i];
+    return true;
+}
+
 /* After the type of what stands in a struct: name (params) body. */
 static void parse_method(Parser *p, StructDecl *owner, FuncDecl node)
 {
-    ASSERT(owner->name && parse_is(p, TOKEN_NAME));
     uint32_t errors_before = diag_error_count(p->diags);
     node.owner = owner;
-    node.is_library = p->is_library;
-    node.name = parse_advance(p)->text;
-    node.span = parse_last_span(p);
-    VarList own = parse_params(p);
-    if (p->is_panicking)
+    if (!parse_method_head(p, &node))
         return;
     if (!parse_is(p, TOKEN_OPEN_BRACE)) {
         parse_expect(p, TOKEN_OPEN_BRACE, "before the body: a method is written in its struct");
         return;
     }
-    node.params.items = ARENA_ARRAY(p->arena, VarDecl *, own.count + 1);
-    node.params.items[node.params.count++] = make_this(p, owner, &node);
-    for (uint32_t i = 0; i < own.count; ++i)
-        node.params.items[node.params.count++] = own.items[i];
     node.body = parse_block(p);
     node.is_bad = diag_error_count(p->diags) > errors_before;
     FuncDecl *method = ARENA_NEW(p->arena, FuncDecl);
@@ -228,6 +280,8 @@ static void parse_struct(Parser *p)
     parse_advance(p);
     decl->name = parse_name(p, "after 'struct'", false, &decl->span);
     decl->is_library = p->is_library;
+    if (decl->name)
+        decl->interfaces = accept_interface_names(p, TOKEN_COMMA);
     Span open = parse_token(p)->span;
     if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the struct's members"))
         return;
@@ -237,6 +291,58 @@ static void parse_struct(Parser *p)
     array_push(p->arena, &p->ast->structs, decl);
     if (parse_close(p, TOKEN_CLOSE_BRACE, open))
         parse_semicolon(p, "after the struct");
+}
+
+static bool at_interface(const Parser *p)
+{
+    if (!parse_is(p, TOKEN_NAME) || strcmp(parse_token(p)->text, "interface") != 0 ||
+        parse_next_kind(p) != TOKEN_NAME)
+        return false;
+    TokenKind after = p->tokens[p->at + 2].kind;
+    return after == TOKEN_OPEN_BRACE || after == TOKEN_COLON;
+}
+
+/* type name (params); */
+static void parse_requirement(Parser *p, InterfaceDecl *decl)
+{
+    FuncDecl method = {.attributes = parse_attributes(p, false)};
+    if (p->is_panicking)
+        return;
+    method.is_no_diff = accept_no_diff(p);
+    method.return_name = parse_type_name(p);
+    if (p->is_panicking)
+        return;
+    if (!parse_is(p, TOKEN_NAME) || parse_next_kind(p) != TOKEN_OPEN) {
+        parse_report(p, INTERFACE_MEMBER, parse_token(p)->span, decl->name);
+        return;
+    }
+    if (!parse_method_head(p, &method))
+        return;
+    if (parse_is(p, TOKEN_OPEN_BRACE)) {
+        parse_report(p, INTERFACE_MEMBER, parse_token(p)->span, decl->name);
+        return;
+    }
+    parse_semicolon(p, "after the method");
+    FuncDecl *f = ARENA_NEW(p->arena, FuncDecl);
+    *f = method;
+    array_push(p->arena, &decl->methods, f);
+}
+
+/* interface Name : Others { type method(params); ... }   and a ';', as after a struct, or none */
+static void parse_interface(Parser *p)
+{
+    InterfaceDecl *decl = ARENA_NEW(p->arena, InterfaceDecl);
+    parse_advance(p);
+    decl->name = parse_name(p, "after 'interface'", false, &decl->span);
+    if (decl->name)
+        decl->interfaces = accept_interface_names(p, TOKEN_COMMA);
+    Span open = parse_token(p)->span;
+    if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the interface's methods"))
+        return;
+    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking)
+        parse_requirement(p, decl);
+    array_push(p->arena, &p->ast->interfaces, decl);
+    parse_close(p, TOKEN_CLOSE_BRACE, open);
 }
 
 /* texture2d name, ...; */
@@ -278,7 +384,8 @@ static void parse_typed(Parser *p)
     func.return_name = parse_type_name(p);
     if (p->is_panicking)
         return;
-    if (parse_is(p, TOKEN_NAME) && parse_next_kind(p) == TOKEN_OPEN && !is_const) {
+    TokenKind next = parse_next_kind(p);
+    if (parse_is(p, TOKEN_NAME) && (next == TOKEN_OPEN || next == TOKEN_LESS) && !is_const) {
         parse_function(p, func);
         return;
     }
@@ -325,6 +432,8 @@ static void parse_declaration(Parser *p)
     case TOKEN_NAME:
         if (parse_at_bsdf(p))
             parse_bsdf(p);
+        else if (at_interface(p))
+            parse_interface(p);
         else
             parse_typed(p);
         break;

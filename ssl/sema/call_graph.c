@@ -48,6 +48,8 @@ static void follow(Walk *w, FuncDecl *caller, const struct FuncCall *call)
 {
     Sema *s = w->s;
     FuncDecl *callee = call->callee;
+    if (callee->is_abstract)
+        return;
     if (!callee->body) {
         report(s->diags, UNDEFINED_FUNCTION, call->span, callee->name);
         report(s->diags, NOTE_DECLARED, callee->span, NULL);
@@ -221,7 +223,7 @@ void check_call_graph(Sema *s)
               .place = ARENA_ARRAY(s->arena, uint32_t, s->module->func_count)};
     for (uint32_t i = 0; i < s->module->ast->funcs.count && !report_is_full(s->diags); ++i) {
         FuncDecl *f = s->module->ast->funcs.data[i];
-        if (!f->body || w.state[f->id] != UNSEEN)
+        if (!f->body || f->is_abstract || f->type_params.count > 0 || w.state[f->id] != UNSEEN)
             continue;
         enter(&w, f);
         while (w.stack.count > 0) {

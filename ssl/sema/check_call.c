@@ -203,9 +203,11 @@ static void note_call(Sema *s, FuncDecl *callee, Span span)
     if (!s->func)
         return; /* outside of functions, expressions must be constant, and calls are not */
     uint32_t caller = s->func->id + 1;
-    if (s->last_caller[callee->id] == caller)
+    while (s->last_caller.count < s->module->func_count)
+        array_push(s->arena, &s->last_caller, 0);
+    if (s->last_caller.data[callee->id] == caller)
         return;
-    s->last_caller[callee->id] = caller;
+    s->last_caller.data[callee->id] = caller;
     struct FuncCall call = {callee, span};
     array_push(s->arena, &s->func->calls, call);
 }
@@ -353,6 +355,24 @@ static bool diff_methods(Sema *s, const DiffTarget *target, CandidateList *out)
     return out->count > 0;
 }
 
+/* Puts instances in the place of generic functions of which derivatives are taken. Returns false after a report. */
+static bool diff_instances(Sema *s, const DiffTarget *target, CandidateList *of, const Expr *call)
+{
+    bool is_generic = false, is_good = true;
+    uint32_t order = 0;
+    for (uint32_t i = 0; i < of->count; ++i)
+        is_generic = is_generic || (of->data[i].func && of->data[i].func->type_params.count > 0);
+    for (uint32_t i = 0; is_generic && i < call->args.count; ++i) {
+        call->args.items[i] = check_value(s, call->args.items[i]);
+        is_good = is_good && !type_is_error(call->args.items[i]->type);
+    }
+    for (const DiffTarget *t = call->target; t && is_generic; t = t->inner)
+        ++order;
+    ASSERT(!is_generic || order > 0);
+    return is_good &&
+           (!is_generic || instances_for_call(s, of, &call->args, order, target->name_span));
+}
+
 /* The derivatives of all functions of the name. Returns false after a report. */
 static bool diff_candidates(Sema *s, const DiffTarget *target, Expr *call, CandidateList *out)
 {
@@ -374,6 +394,8 @@ static bool diff_candidates(Sema *s, const DiffTarget *target, Expr *call, Candi
         return false;
     }
     uint32_t errors = diag_error_count(s->diags);
+    if (target->name && !diff_instances(s, target, &of, call))
+        return false;
     for (uint32_t i = 0; i < of.count; ++i) {
         FuncDecl *f = of.data[i].func;
         if (!f || f->is_shader || !(f->is_differentiable || f->is_library))
@@ -435,6 +457,11 @@ static Expr *check_diff_word(Sema *s, Expr *e)
 static Expr *check_special_call(Sema *s, Expr *e)
 {
     const StructDecl *decl = find_struct(s, e->name);
+    if (decl && decl->is_abstract) {
+        report(s->diags, BAD_CONSTRUCTOR, e->span, decl->name, "nothing: it may be any type",
+               "...");
+        return expr_error(e);
+    }
     if (decl && decl->type) {
         e->kind = EXPR_CONSTRUCT;
         return check_construct(s, e, decl->type);
@@ -467,7 +494,8 @@ Expr *check_call(Sema *s, Expr *e)
     }
     if (list.count == 0)
         return report_unknown(s, e);
-    if (!is_good || !check_derivative(s, e, &list))
+    if (!is_good || !check_derivative(s, e, &list) ||
+        !instances_for_call(s, &list, &e->args, 0, e->name_span))
         return expr_error(e);
     if (list.count == 1 && list.data[0].func && list.data[0].func->is_shader) {
         report(s->diags, SHADER_CALLED, e->span, e->name);

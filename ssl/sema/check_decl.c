@@ -110,9 +110,6 @@ static void check_structs_and_constants(Sema *s)
 {
     Ast *ast = s->module->ast;
     uint32_t next_struct = 0, next_constant = 0;
-    for (uint32_t i = 0; i < ast->structs.count; ++i)
-        if (!name_map_get(&s->module->structs, ast->structs.data[i]->name))
-            name_map_set(&s->module->structs, ast->structs.data[i]->name, ast->structs.data[i]);
     while (next_struct < ast->structs.count || next_constant < ast->constants.count) {
         bool is_struct = next_constant == ast->constants.count ||
                          (next_struct < ast->structs.count &&
@@ -175,6 +172,8 @@ static void check_metadata(Sema *s, MetadataList *list)
 
 const char *sema_func_name(const FuncDecl *f, Arena *arena)
 {
+    if (f->generic)
+        return instance_name(f, arena);
     return f->owner ? arena_printf(arena, "%s.%s", f->owner->name, f->name) : f->name;
 }
 
@@ -260,10 +259,9 @@ static const Type *check_param_type(Sema *s, FuncDecl *f, const VarDecl *param)
     return is_good ? type : &type_error;
 }
 
-static void check_signature(Sema *s, FuncDecl *f)
+static void check_types_of(Sema *s, FuncDecl *f)
 {
     bool has_default = false;
-    f->id = s->module->func_count++;
     f->return_type = check_type(s, &f->return_name, NULL, NULL);
     if (!type_is_error(f->return_type) && f->return_type->scalars == 0 &&
         !type_is(f->return_type, SSL_VOID)) {
@@ -289,9 +287,20 @@ static void check_signature(Sema *s, FuncDecl *f)
     check_metadata(s, &f->metadata);
 }
 
+void check_signature(Sema *s, FuncDecl *f)
+{
+    const Binding *outer = s->bindings;
+    f->id = s->module->func_count++;
+    if (f->owner)
+        method_bind_this(s, f);
+    s->bindings = f->bindings;
+    check_types_of(s, f);
+    s->bindings = outer;
+}
+
 static bool has_same_params(const FuncDecl *a, const FuncDecl *b)
 {
-    if (a->params.count != b->params.count)
+    if (a->params.count != b->params.count || a->type_params.count > 0 || b->type_params.count > 0)
         return false;
     for (uint32_t i = 0; i < a->params.count; ++i) {
         const Type *ta = a->params.items[i]->type, *tb = b->params.items[i]->type;
@@ -397,26 +406,56 @@ static void check_has_output(Sema *s, const FuncDecl *shader)
     report(s->diags, NO_OUTPUT, shader->span, shader->name);
 }
 
+/* The signature of a function, or of the first instance of a generic one. */
+static void check_function(Sema *s, FuncDecl *f)
+{
+    if (f->generic) /* check_generic has made it */
+        return;
+    if (f->type_params.count > 0)
+        check_generic(s, f);
+    else
+        check_signature(s, f);
+    add_overload(s, f);
+    if (f->owner)
+        check_method_name(s, f);
+}
+
+/* The body of a function. What is wrong in an instance, but not in the generic function, is said to be of it. */
+static void check_body_or_instance(Sema *s, FuncDecl *f)
+{
+    uint32_t errors = diag_error_count(s->diags);
+    bool is_instance = f->generic && !f->is_abstract;
+    if (is_instance && errors > 0)
+        return;
+    s->bindings = f->bindings;
+    check_body(s, f);
+    s->bindings = NULL;
+    if (is_instance && diag_error_count(s->diags) > errors)
+        report(s->diags, NOTE_INSTANCE, f->span, sema_func_name(f, s->arena));
+}
+
 void check_file(Sema *s)
 {
     Ast *ast = s->module->ast;
+    for (uint32_t i = 0; i < ast->structs.count; ++i)
+        if (!name_map_get(&s->module->structs, ast->structs.data[i]->name))
+            name_map_set(&s->module->structs, ast->structs.data[i]->name, ast->structs.data[i]);
+    declare_interfaces(s);
     check_structs_and_constants(s);
+    check_interfaces(s);
     check_textures(s);
     check_attributes(s);
     check_inputs_metadata(s);
-    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i) {
-        check_signature(s, ast->funcs.data[i]);
-        add_overload(s, ast->funcs.data[i]);
-        if (ast->funcs.data[i]->owner)
-            check_method_name(s, ast->funcs.data[i]);
-    }
+    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i)
+        check_function(s, ast->funcs.data[i]);
     if (report_is_full(s->diags))
         return;
     check_diff_attributes(s);
-    s->last_caller = ARENA_ARRAY(s->arena, uint32_t, s->module->func_count);
+    check_structs_are_interfaces(s);
+    /* Instances of generic functions are added meanwhile, and checked in their turn. */
     for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i)
-        if (ast->funcs.data[i]->body)
-            check_body(s, ast->funcs.data[i]);
+        if (ast->funcs.data[i]->body && ast->funcs.data[i]->type_params.count == 0)
+            check_body_or_instance(s, ast->funcs.data[i]);
     if (!report_is_full(s->diags))
         check_call_graph(s);
     for (uint32_t i = 0; i < ast->funcs.count && diag_error_count(s->diags) == 0; ++i)

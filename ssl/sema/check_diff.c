@@ -66,6 +66,8 @@ static const Type *differential_of_struct(Sema *s, const Type *type)
     if (known)
         return known;
     const VarList *from = &type->decl->members;
+    if (type->decl->is_abstract)
+        return NULL;
     MemberType *members = ARENA_ARRAY(s->arena, MemberType, from->count);
     uint32_t count = 0;
     bool is_same = true;
@@ -182,6 +184,13 @@ static void add_param(Sema *s, FuncDecl *made, const VarDecl *param)
     VarDecl **items = made->params.items;
     uint32_t *count = &made->params.count;
     const Type *diff = param->is_no_diff ? NULL : differential_of(s, param->type);
+    if (!param->is_no_diff && type_is_unknown(param->type)) {
+        report(s->diags, NO_DIFFERENTIAL, param->span, text_of(s, param->type));
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena,
+                            "no_diff before '%s', or take the derivative where the type is known",
+                            param->name ? param->name : "it"));
+    }
     const Type *pair = diff ? pair_of(s, param->type) : NULL;
     if (!made->is_backward)
         items[(*count)++] = make_param(s, param, pair ? pair : param->type, param->direction);
@@ -278,7 +287,7 @@ FuncDecl *derivative_of(Sema *s, FuncDecl *f, bool is_backward)
         report(s->diags, DERIVATIVE_ORDER, f->span, text_of_number(s, DERIVATIVE_ORDER_MAX));
         return NULL;
     }
-    if (why_zero(s, f) && !f->is_library)
+    if (why_zero(s, f) && !f->is_library && !f->is_abstract)
         report(s->diags, DERIVATIVE_ZERO, f->span, f->name, why_zero(s, f));
     FuncDecl *made = make_signature(s, f, is_backward);
     made->id = s->module->func_count++;
@@ -306,7 +315,7 @@ static CandidateList attribute_functions(Sema *s, const Attribute *a)
     if (a->owner)
         return owner ? method_candidates(s, owner, a->function) : list;
     for (FuncDecl *f = name_map_get(&s->module->functions, a->function); f; f = f->next_overload)
-        if (!f->is_shader)
+        if (!f->is_shader && f->type_params.count == 0)
             array_push(s->arena, &list, ((Candidate){.func = f}));
     return list;
 }
@@ -406,7 +415,7 @@ static void check_substitute(Sema *s, FuncDecl *f, const Attribute *a)
     }
 }
 
-static void check_func_attributes(Sema *s, FuncDecl *f)
+void check_func_attributes(Sema *s, FuncDecl *f)
 {
     for (uint32_t i = 0; i < f->attributes.count; ++i) {
         const Attribute *a = &f->attributes.items[i];
@@ -452,7 +461,8 @@ static void share_marks(Sema *s, FuncDecl *declared)
 {
     for (FuncDecl *f = name_map_get(&s->module->functions, declared->name); f;
          f = f->next_overload) {
-        if (f == declared || f->is_shader || !has_signature(f, declared))
+        if (f == declared || f->is_shader || f->type_params.count > 0 ||
+            !has_signature(f, declared))
             continue;
         f->is_differentiable = f->is_differentiable || declared->is_differentiable;
         f->is_constant = f->is_constant || declared->is_constant;
@@ -471,7 +481,7 @@ void check_diff_attributes(Sema *s)
 {
     const Ast *ast = s->module->ast;
     for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i)
-        if (ast->funcs.data[i]->attributes.count > 0)
+        if (ast->funcs.data[i]->attributes.count > 0 && ast->funcs.data[i]->type_params.count == 0)
             check_func_attributes(s, ast->funcs.data[i]);
     for (uint32_t i = 0; i < ast->funcs.count; ++i)
         if (!ast->funcs.data[i]->body && !ast->funcs.data[i]->is_shader)

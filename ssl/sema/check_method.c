@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-StructDecl *find_struct(const Sema *s, const char *name)
+const StructDecl *find_struct(const Sema *s, const char *name)
 {
+    const Type *bound = bound_type(s, name);
+    if (bound)
+        return bound->kind == TYPE_STRUCT ? bound->decl : NULL;
     StructDecl *decl = name_map_get(&s->module->structs, name);
     if (!decl && s->module->library)
         decl = name_map_get(&s->module->library->structs, name);

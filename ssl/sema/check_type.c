@@ -9,11 +9,20 @@ static const Type *named_type(Sema *s, const TypeName *name)
         return check_diff_type(s, name, check_type(s, name->inner, NULL, NULL));
     if (!name->struct_name)
         return type_basic(name->basic);
+    const Type *bound = bound_type(s, name->struct_name);
+    if (bound)
+        return bound;
     const StructDecl *decl = find_struct(s, name->struct_name);
     if (decl && decl->type)
         return decl->type;
     if (decl) {
         report(s->diags, STRUCT_INCOMPLETE, name->span, name->struct_name);
+        return &type_error;
+    }
+    if (find_interface(s, name->struct_name)) {
+        report(s->diags, INTERFACE_AS_TYPE, name->span, name->struct_name);
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "a generic function: f<T : %s>(T x)", name->struct_name));
         return &type_error;
     }
     if (!sema_is_news(s, name->struct_name))

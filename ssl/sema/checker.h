@@ -34,8 +34,10 @@ typedef struct Sema {
     uint32_t detached; /* the number of detach and no_diff around the expression */
     ARRAY(MadeType) made_types;
     ARRAY(MadeFunc) made_funcs;
-    /* [func_count], 1 + id of the function that called it last, to list once */
-    uint32_t *last_caller;
+    /* [FuncDecl.id], 1 + id of the function that called it last, to list once */
+    ARRAY(uint32_t) last_caller;
+    const Binding *bindings; /* what names of types stand for in the function that is checked */
+    uint32_t instance_count; /* of generic functions */
 } Sema;
 
 #define text_of(s, type)          type_text((type), (s)->arena)
@@ -60,16 +62,36 @@ const Type *check_type(Sema *s, const TypeName *name, const ExprList *sizes,
 bool check_variable_type(Sema *s, const Type *type, const char *what, Span span);
 
 /* check_method.c; overload.h has what concerns candidates. */
-StructDecl *find_struct(const Sema *s,
-                        const char *name); /* of the file or the library; NULL: none */
+/* A struct of the file or the library, or what a type parameter stands for; NULL: none. */
+const StructDecl *find_struct(const Sema *s, const char *name);
 void check_method_name(Sema *s, const FuncDecl *method);
 /* Makes a.name of `name` where a method may leave out `this`. */
 bool method_sees_member(Sema *s, Expr *e);
 bool method_is_this(const Sema *s, const VarDecl *var); /* of the method that is checked */
 void report_no_method(Sema *s, const StructDecl *decl, const char *name, Span span);
 
+/* check_interface.c */
+InterfaceDecl *find_interface(const Sema *s, const char *name); /* NULL: none */
+void declare_interfaces(Sema *s);                               /* their names alone */
+void check_interfaces(Sema *s);                                 /* after the structs */
+void check_interface_names(Sema *s, const InterfaceNames *names);
+void check_structs_are_interfaces(Sema *s); /* after the signatures of all methods */
+/* Returns whether `wanted` is one of the names, or included in one of them. */
+bool interface_includes(const Sema *s, const InterfaceNames *names, const char *wanted);
+void method_bind_this(Sema *s, FuncDecl *method); /* makes This the struct that has the method */
+const Binding *bind(Sema *s, const char *name, const Type *type, const Binding *next);
+/* Makes a type that has the methods of these interfaces, and of which nothing else is known. */
+const Type *make_unknown_type(Sema *s, const char *name, Span span,
+                              const InterfaceNames *interfaces);
+
+/* instance.c; overload.h has what concerns candidates. */
+void check_generic(Sema *s, FuncDecl *f); /* a generic function, in place of its signature */
+const Type *bound_type(const Sema *s, const char *name); /* NULL: none */
+bool type_is_unknown(const Type *t); /* a type parameter where the generic function is checked */
+
 /* check_decl.c */
 void check_file(Sema *s);
+void check_signature(Sema *s, FuncDecl *f);
 
 /* check_stmt.c */
 void check_body(Sema *s, FuncDecl *func);
@@ -124,6 +146,7 @@ Expr *check_diff_pair(Sema *s, Expr *e); /* diff_pair(value, derivative), a CALL
 /* fwd_diff(f) or bwd_diff(f) as a function, which its callers see like any other. */
 FuncDecl *derivative_of(Sema *s, FuncDecl *f, bool is_backward);
 void check_diff_attributes(Sema *s); /* of all functions, after their signatures */
+void check_func_attributes(Sema *s, FuncDecl *f);
 void check_max_iters(Sema *s, Stmt *loop);
 /* Reports a call by which a differentiable function loses the derivative of a value. */
 void check_keeps_derivative(Sema *s, const Expr *call, const FuncDecl *callee);

@@ -119,6 +119,12 @@ bool overload_match(Candidate *c, const ExprList *args)
     return true;
 }
 
+/* Orders equal candidates: functions of the file before instances of generic ones, and these before the library's. */
+static int precedence(const FuncDecl *f)
+{
+    return !f || f->is_library ? 0 : f->generic ? 1 : 2;
+}
+
 Candidate *overload_choose(CandidateList *list, const ExprList *args, bool *out_is_ambiguous)
 {
     Candidate *best = NULL;
@@ -128,12 +134,11 @@ Candidate *overload_choose(CandidateList *list, const ExprList *args, bool *out_
         if (!overload_match(c, args))
             continue;
         bool is_tie = best && c->cost == best->cost;
-        bool is_own = best && best->func && !best->func->is_library;
-        bool is_other_own = c->func && !c->func->is_library;
-        if (!best || c->cost < best->cost) {
+        int order = best ? precedence(c->func) - precedence(best->func) : 0;
+        if (!best || c->cost < best->cost || (is_tie && order > 0)) {
             best = c;
             *out_is_ambiguous = false;
-        } else if (is_tie && is_own == is_other_own) {
+        } else if (is_tie && order == 0) {
             *out_is_ambiguous = true;
         }
     }

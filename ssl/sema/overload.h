@@ -33,6 +33,11 @@ CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *nam
 bool method_is_call(Sema *s, Expr *e);
 /* Finds the methods that such a call may mean, and makes its value the first argument. Returns false after a report. */
 bool method_resolve(Sema *s, Expr *e, CandidateList *out);
+/* instance.c */
+/* Puts instances in the place of generic functions, for arguments that are checked. They are those of functions that are
+ * `order` derivatives of the candidates. Returns false after a report. */
+bool instances_for_call(Sema *s, CandidateList *list, const ExprList *args, uint32_t order,
+                        Span span);
 /* Returns whether the candidate is viable, and fills in width, cost and array_size. */
 bool overload_match(Candidate *c, const ExprList *args);
 /* Returns the best viable candidate, or NULL if there is none or if the call is ambiguous. */

@@ -15,6 +15,7 @@ Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t so
     names_init(&m->names, arena, library ? &library->names : NULL);
     name_map_init(&m->functions, arena);
     name_map_init(&m->structs, arena);
+    name_map_init(&m->interfaces, arena);
     name_map_init(&m->variables, arena);
     name_map_init(&m->builtin_rows, arena);
     for (uint32_t i = 0; i < source_count; ++i) {

@@ -30,9 +30,10 @@ typedef struct Module {
     const struct Module *library; /* NULL: this is the library */
     Ast *ast;
     Names names;
-    NameMap functions; /* from names to the first overload, a FuncDecl */
-    NameMap structs;   /* from names to StructDecl */
-    NameMap variables; /* from names to VarDecl: file-scope constants and textures */
+    NameMap functions;  /* from names to the first overload, a FuncDecl */
+    NameMap structs;    /* from names to StructDecl */
+    NameMap interfaces; /* from names to InterfaceDecl */
+    NameMap variables;  /* from names to VarDecl: file-scope constants and textures */
     /* Library only: Builtin, the first row of that name; rows of a name are adjacent or found by walking
      * on. */
     NameMap builtin_rows;
@@ -54,6 +55,8 @@ const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t fil
 
 /* Returns the name of a function, with its struct if it is a method: "Sphere.distance". */
 const char *sema_func_name(const FuncDecl *f, Arena *arena);
+/* instance.c: "f<Sphere>". */
+const char *instance_name(const FuncDecl *f, Arena *arena);
 /* Returns the signature as source would have it: "float mix(float a, float b, float t)". */
 const char *sema_func_text(const FuncDecl *f, Arena *arena);
 
