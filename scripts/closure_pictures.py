@@ -52,6 +52,7 @@ PICTURES = {
                           "0.4, 0.3, 0.1", 0.8),
     "DisneyDiffuse": each(f"make_closure<DisneyDiffuse>({RED}, $, N)", 0.0, 0.5, 1.0),
     "DisneySheen": each(f"make_closure<Lambert>({GREEN}, N) + $ * make_closure<DisneySheen>(color(1), N)", 0.0, 1.0, 4.0),
+    "Microfiber": each(f"make_closure<Microfiber>(color(0.9), $, N, make_closure<Lambert>({GREEN}, N))", 0.2, 0.5, 1.0),
     "Sheen": each(f"make_closure<Sheen>(color(0.9), $, N, make_closure<Lambert>({GREEN}, N))", 0.3, 0.6, 1.0),
     "Velvet": each(f"make_closure<Velvet>({RED}, $, N)", 0.2, 0.5, 1.0),
     "ToonDiffuse": each(f"make_closure<ToonDiffuse>({GOLD}, $, N)", "0.5, 0.0", "0.5, 0.2", "0.8, 0.0"),

@@ -29,6 +29,10 @@ DIFFUSE_KEEPS_ENERGY = bpy.app.version >= (4, 3, 0)
 # Since 5.0, what has no material is a Principled BSDF.
 DEFAULT_IS_PRINCIPLED = bpy.app.version >= (5, 0, 0)
 
+# --- textures and skies ---------------------------------------------------------------------------------------
+# Since 5.0, the points of Voronoi's cells are elsewhere, and the sky shines through the sun's disc.
+VORONOI_AS_5 = SUN_ADDS_TO_SKY = bpy.app.version >= (5, 0, 0)
+
 # --- images ---------------------------------------------------------------------------------------------------
 # Before 4.0, the compositor does not multiply the colours of files of bytes by alpha.
 BYTES_STAY_STRAIGHT = bpy.app.version < (4, 0, 0)

@@ -340,13 +340,17 @@ def noise(tile, dimensions):
                                                W=tile.part(tile.wide, 0), Scale=1.3)
 
 
-VORONOI = 0.01 if bpy.app.version < (5, 0, 0) else 0.5  # which has its cells' points elsewhere
-
-
-@value("ShaderNodeTexVoronoi", VORONOI, "Voronoi", enum("ShaderNodeTexVoronoi", "feature"))
+@value("ShaderNodeTexVoronoi", 0.01, "Voronoi", enum("ShaderNodeTexVoronoi", "feature"))
 def voronoi(tile, feature):
     node = tile.new("ShaderNodeTexVoronoi", {"feature": feature}, Vector=tile.wide, Scale=1.3)
     return next(s for s in node.outputs if s.enabled)
+
+
+@value("ShaderNodeTexVoronoi", 0.01, "Voronoi in", ["1D", "2D", "4D"])
+def voronoi_dimensions(tile, dimensions):
+    node = tile.new("ShaderNodeTexVoronoi", {"voronoi_dimensions": dimensions}, Scale=1.3, **(
+        {} if dimensions == "1D" else {"Vector": tile.wide}), **({} if dimensions == "2D" else {"W": tile.part(tile.wide, 0)}))
+    return tile.output("ShaderNodeMix", 2, {"data_type": "RGBA"}, Factor_Float=node.outputs["Distance"], A_Color=node.outputs["Color"])
 
 
 def octaves(tile, node_type, output, settings, **inputs):
@@ -373,7 +377,7 @@ def noise_normalised(tile, _):
     return octaves(tile, "ShaderNodeTexNoise", "Color", {"normalize": True})
 
 
-@value("ShaderNodeTexVoronoi", VORONOI, "Voronoi octaves", enum("ShaderNodeTexVoronoi", "feature")[:4] if IS_4 else [])
+@value("ShaderNodeTexVoronoi", 0.01, "Voronoi octaves", enum("ShaderNodeTexVoronoi", "feature")[:4] if IS_4 else [])
 def voronoi_octaves(tile, feature):
     distance = octaves(tile, "ShaderNodeTexVoronoi", 0, {"feature": feature, "normalize": True}, Randomness=0.8)
     node = distance.node
@@ -382,7 +386,7 @@ def voronoi_octaves(tile, feature):
     return tile.join(distance, tile.part(node.outputs["Color"], 1), tile.part(tile.soft(node.outputs["Position"]), 0))
 
 
-@value("ShaderNodeTexVoronoi", VORONOI, "Voronoi normalised", enum("ShaderNodeTexVoronoi", "distance") if IS_4 else [])
+@value("ShaderNodeTexVoronoi", 0.01, "Voronoi normalised", enum("ShaderNodeTexVoronoi", "distance") if IS_4 else [])
 def voronoi_normalised(tile, metric):
     exponent = {"Exponent": 1.5} if metric == "MINKOWSKI" else {}
     return octaves(tile, "ShaderNodeTexVoronoi", 0, {"feature": "F2", "distance": metric, "normalize": True,

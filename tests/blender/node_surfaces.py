@@ -88,7 +88,7 @@ else:
     surface("Principled BSDF, glass", PRINCIPLED, 0.02, None, Transmission_Weight=1.0, Roughness=0.3, Base_Color=(0.9, 0.7, 0.5, 1))
     surface("Principled BSDF, emission and alpha", PRINCIPLED, 0.02, None, Emission_Color=(0.2, 0.5, 0.9, 1), Emission_Strength=0.4,
             Alpha=0.6)
-    surface("Principled BSDF, sheen", PRINCIPLED, 0.2, None, Base_Color=(0.1, 0.1, 0.1, 1), Sheen_Weight=1.0, Sheen_Roughness=0.4)
+    surface("Principled BSDF, sheen", PRINCIPLED, 0.02, None, Base_Color=(0.1, 0.1, 0.1, 1), Sheen_Weight=1.0, Sheen_Roughness=0.4)
     surface("Principled BSDF, subsurface", PRINCIPLED, 0.2, None, Subsurface_Weight=1.0, Subsurface_Scale=0.1,
             Specular_IOR_Level=0.0)
     if "Diffuse Roughness" in inputs_of(PRINCIPLED):
@@ -100,4 +100,5 @@ surface("Metallic BSDF, dark edge", METALLIC, 0.02, {"distribution": "GGX"}, Rou
 surface("Metallic BSDF, brushed", METALLIC, 0.03, None, Roughness=0.4, Anisotropy=0.6, Rotation=0.2)
 surface("Metallic BSDF, physical", METALLIC, 0.03, {"fresnel_type": "PHYSICAL_CONDUCTOR"}, Roughness=0.3)
 surface("Sheen BSDF, Ashikhmin", "ShaderNodeBsdfSheen", 0.03, {"distribution": "ASHIKHMIN"}, Roughness=0.5)
-surface("Sheen BSDF", "ShaderNodeBsdfSheen", 0.25, None, Roughness=0.5)
+surface("Sheen BSDF", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.5)
+surface("Sheen BSDF, coloured and narrow", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.2, Color=(0.9, 0.4, 0.2, 1))

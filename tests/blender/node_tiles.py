@@ -186,8 +186,7 @@ def build_surfaces():
         tile.surface(case.build(tile))
     sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0))
     sun.data.energy, sun.data.angle = 2, 0.3
-    scene.world = bpy.data.worlds.new("World")
-    scene.world.color = (0.5, 0.5, 0.5)
+    kit.set_world((0.5, 0.5, 0.5))  # by nodes: since 5.0 a world has no other colour
     camera = kit.add_camera((0, 0, 30))
     camera.data.sensor_fit = "VERTICAL"
     camera.data.angle = 2 * math.atan(rows * SPACING / 2 / 30)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import bpy
 
-from ..versions import DIFFUSE_KEEPS_ENERGY, MULTISCATTER
+from ..versions import DIFFUSE_KEEPS_ENERGY, MULTISCATTER, VORONOI_AS_5
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -143,11 +143,6 @@ def finish_metallic(builder, node: bpy.types.Node, name: str) -> None:
     _default_tangent(builder, name, "anisotropy")
     if node.distribution == "BECKMANN" and node.fresnel_type == "F82":
         builder.warn(node, "distribution BECKMANN of two colours is rendered as GGX")
-
-
-def finish_sheen(builder, node: bpy.types.Node, name: str) -> None:
-    if node.distribution == "MICROFIBER":
-        builder.warn(node, "distribution MICROFIBER is rendered by another model of cloth")
 
 
 def finish_subsurface(builder, node: bpy.types.Node, name: str) -> None:
@@ -322,6 +317,7 @@ def noise(node: bpy.types.Node) -> dict:
 
 def voronoi(node: bpy.types.Node) -> dict:
     return {"dimensions": number_of(node.voronoi_dimensions, DIMENSIONS), "is_normalized": getattr(node, "normalize", False),
+            "is_5": VORONOI_AS_5,
             "feature": number_of(node.feature, ("F1", "F2", "SMOOTH_F1", "DISTANCE_TO_EDGE", "N_SPHERE_RADIUS")),
             "metric": number_of(node.distance, ("EUCLIDEAN", "MANHATTAN", "CHEBYCHEV", "MINKOWSKI"))}
 

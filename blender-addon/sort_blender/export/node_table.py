@@ -106,8 +106,7 @@ NODES = {
     "ShaderNodeBsdfMetallic": _shader(
         "metallic_bsdf", inputs=THIN_FILM, options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
         lacks="correlated shadowing; Beckmann of two colours is rendered as GGX; not read, of Blender 5: Thin Film"),
-    "ShaderNodeBsdfSheen": _shader("sheen_bsdf", options=opt.take("distribution"), finish=opt.finish_sheen,
-                                   lacks="Microfiber is rendered as another model of cloth"),
+    "ShaderNodeBsdfSheen": _shader("sheen_bsdf", options=opt.take("distribution")),
     "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),
     "ShaderNodeBsdfVelvet": _shader("velvet_bsdf"),
@@ -131,7 +130,7 @@ NODES = {
                                default_vector="box", options=opt.take(kind="gabor_type")),
     "ShaderNodeTexVoronoi": Node(
         "tex_voronoi", outputs={"Distance": "distance", "Color": "tint", "Position": "position", "W": "out_w", "Radius": "radius"},
-        options=opt.voronoi, default_vector="box", lacks="has the points of Blender 3 and 4; those of Blender 5 are elsewhere"),
+        options=opt.voronoi, default_vector="box"),
     "ShaderNodeTexMusgrave": Node(
         "tex_musgrave", default_vector="box", options=opt.index(
             dimensions=("musgrave_dimensions", opt.DIMENSIONS), kind=("musgrave_type", opt.FRACTALS))),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import bpy
 from mathutils import Vector
 
-from ..versions import sky_dust, sky_model
+from ..versions import SUN_ADDS_TO_SKY, sky_dust, sky_model
 from . import axes, nodes
 from .background import BackgroundFailed
 from .sky import Sky
@@ -48,7 +48,7 @@ def finish(builder, node: bpy.types.Node, name: str) -> bool:
                                "stands straight behind Background")
         bottom, top = (list(colour * node.sun_intensity) for colour in sky.sun(node.sun_size))
         builder.parameters(name).update(half_angle=node.sun_size / 2, is_light=node == builder.sun_node,
-                                        bottom=bottom, top=top)
+                                        bottom=bottom, top=top, is_added=SUN_ADDS_TO_SKY)
     return True
 
 

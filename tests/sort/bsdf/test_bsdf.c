@@ -74,11 +74,11 @@ static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
 }
 
 /* Cartoons are not physics; layers dim what they cover by where one looks from; hair knows where the view ray hit
- * the fibre. */
+ * the fibre; fits of a lobe are made for each direction of the viewer. */
 static bool is_one_way(const BsdfCase *c)
 {
-    static const char *const one_way[] = {"ToonDiffuse", "ToonGlossy", "Hair", "HairReflection",
-                                          "HairTransmission"};
+    static const char *const one_way[] = {"ToonDiffuse",    "ToonGlossy",       "Hair",
+                                          "HairReflection", "HairTransmission", "Microfiber"};
     const char *first = c->closures[0].name;
     for (size_t i = 0; i < SORT_COUNT_OF(one_way); ++i)
         if (strcmp(first, one_way[i]) == 0)
