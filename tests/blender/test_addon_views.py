@@ -37,6 +37,16 @@ class ViewTest(unittest.TestCase):
                 told = [text for text in self.warnings() if "is not supported yet; it is rendered as equirectangular" in text]
                 self.assertEqual(len(told), kind == "CENTRAL_CYLINDRICAL")
 
+    def test_a_panorama_without_extent_is_told(self):
+        self.camera.type = "PANO"
+        settings = self.camera if hasattr(self.camera, "panorama_type") else self.camera.cycles
+        settings.panorama_type = "EQUIRECTANGULAR"
+        settings.longitude_min = settings.longitude_max = 0.5
+        told = [text for text in self.warnings() if "a panorama from 28.6479 to 28.6479 degrees is not possible; -180 to 180 are used" in text]
+        self.assertEqual(len(told), 1)
+        settings.longitude_min, settings.longitude_max = -3.14159265, 3.14159265
+        self.assertEqual(self.warnings(), [])
+
     def test_what_no_view_can_have_is_told(self):
         self.camera.type, self.camera.ortho_scale = "ORTHO", 0
         self.assertIn("Camera 'Camera': a view 0 m high is not possible; 1e-09 is used", self.warnings())

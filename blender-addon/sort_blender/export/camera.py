@@ -50,6 +50,7 @@ def _pixel(fraction: float, size: int) -> int:
 KINDS = ("PERSP", "ORTHO", "PANO")
 # What a view can have:
 ANGLES = (0.0001, 179.999)  # degrees, in perspective from bottom to top
+ANGLE_MIN = 0.001  # degrees, of a panorama
 HEIGHTS_M = (1e-9, 1e9)  # without perspective
 SHIFT_MAX = 1e6  # widths or heights of the picture, that the lens is shifted
 
@@ -124,7 +125,8 @@ def _panorama(where: str, data: bpy.types.Camera, frame: Frame, report: Report) 
         raise SortError(f"{where}: its panorama is described by the Cycles add-on, which is off")
     kind = settings.panorama_type
     if kind == "EQUIRECTANGULAR":
-        return _equirectangular(frame, (settings.longitude_min, settings.longitude_max, settings.latitude_min, settings.latitude_max))
+        return _equirectangular(frame, (settings.longitude_min, settings.longitude_max, settings.latitude_min, settings.latitude_max),
+                                where, report)
     if kind == "EQUIANGULAR_CUBEMAP_FACE":
         longitude, latitude = _part(frame, -math.pi / 4, math.pi / 4, -math.pi / 4, math.pi / 4)
         return {"type": "equiangular", "longitude_degrees": _degrees(longitude, 45.0),
@@ -132,7 +134,7 @@ def _panorama(where: str, data: bpy.types.Camera, frame: Frame, report: Report) 
     mapping = _FISHEYES.get(kind)
     if mapping is None:
         report.warn(where, f"a panorama of type {kind} is not supported yet; it is rendered as equirectangular")
-        return _equirectangular(frame, _cylinder(settings) if kind == "CENTRAL_CYLINDRICAL" else FULL_SPHERE)
+        return _equirectangular(frame, _cylinder(settings) if kind == "CENTRAL_CYLINDRICAL" else FULL_SPHERE, where, report)
     half_width, half_height, fields = mapping(data, settings, frame)
     across, up = _part(frame, -half_width, half_width, -half_height, half_height)
     return {"type": "fisheye", "window": across + up, **fields}
@@ -141,10 +143,16 @@ def _panorama(where: str, data: bpy.types.Camera, frame: Frame, report: Report) 
 FULL_SPHERE = (-math.pi, math.pi, -math.pi / 2, math.pi / 2)
 
 
-def _equirectangular(frame: Frame, angles: tuple[float, float, float, float]) -> dict:
+def _equirectangular(frame: Frame, angles: tuple[float, float, float, float], where: str, report: Report) -> dict:
     """`angles`: from left to right and from bottom to top, in radians."""
     longitude, latitude = _part(frame, *angles)
-    return {"type": "equirectangular", "longitude_degrees": _degrees(longitude, 180.0), "latitude_degrees": _degrees(latitude, 90.0)}
+    record = {"type": "equirectangular", "longitude_degrees": _degrees(longitude, 180.0), "latitude_degrees": _degrees(latitude, 90.0)}
+    for name, limit in (("longitude_degrees", 180.0), ("latitude_degrees", 90.0)):
+        low, high = record[name]
+        if high - low < ANGLE_MIN:
+            record[name] = [-limit, limit]
+            report.warn(where, f"a panorama from {low:g} to {high:g} degrees is not possible; {-limit:g} to {limit:g} are used")
+    return record
 
 
 def _cylinder(settings) -> tuple[float, float, float, float]:
