@@ -15,7 +15,7 @@
     cycles_settings.py    bounces, clamps and the filter, as the scene has them for Cycles
     render_settings.py    the renderer's settings as properties and in a package, from settings_table.py (scripts/settings-docs writes it)
     versions.py     what differs between versions of Blender
-    preferences.py, properties.py, panels.py, layer_panels.py    what the user sees
+    preferences.py, properties.py, presets.py, panels.py, layer_panels.py    what the user sees
     registration.py    classes and menu entries, to Blender and back
 """
 
@@ -29,9 +29,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import cycles_settings, engine, farm, layer_panels, operators, panels, preferences, properties, script_node  # noqa: E402  (Blender reads bl_info first)
+from . import cycles_settings, engine, farm, layer_panels, operators, panels, preferences, presets, properties, script_node  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (preferences, properties, engine, cycles_settings, operators, farm, panels, layer_panels, script_node)
+MODULES = (preferences, properties, engine, cycles_settings, operators, farm, presets, panels, layer_panels, script_node)
 
 
 def register() -> None:

@@ -154,6 +154,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
         if job.stats.exists() and not self.is_preview:
             report.stats = Path(bpy.app.tempdir, "sort-last-render.json")
             shutil.copyfile(job.stats, report.stats)
+            report.texture_use = messages.texture_use(report.stats)
         return load() if is_complete or job.picture.exists() else None
 
     def _show_record(self, record: dict) -> None:

@@ -7,6 +7,7 @@ for the panel in the render properties.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import bpy
 
 MIB = 1024 * 1024
+PRESSURE_FELT = 1.5  # how many times each tile was read, from which on more memory would save time
 
 
 class SortError(Exception):
@@ -25,6 +27,7 @@ class Report:
         self.warnings: list[str] = []
         self.error = ""
         self.stats: Path | None = None  # of the render, as sort-render wrote them
+        self.texture_use = ""  # what they say of textures
         self._seen: set[str] = set()
 
     def warn(self, where: str, what: str) -> None:
@@ -33,6 +36,23 @@ class Report:
         if text not in self._seen:
             self._seen.add(text)
             self.warnings.append(text)
+
+
+def texture_use(stats: Path) -> str:
+    """Returns what textures took in memory in a render, and what they would take if all were loaded; "": it had none, or the
+    statistics are not whole."""
+    try:
+        textures = json.loads(stats.read_text(encoding="utf-8"))["textures"]
+    except ValueError:  # cut short by a renderer that was killed
+        return ""
+    whole = sum(texture["tiles"] * texture["tile_bytes"] for texture in textures["by_texture"])
+    if not whole:
+        return ""
+    text = (f"Last render: {textures['bytes_peak'] / MIB:.0f} of {textures['budget_bytes'] / MIB:.0f} MiB in use, "
+            f"{textures['bytes_unique'] / MIB:.1f} of the textures' {whole / MIB:.1f} MiB were needed")
+    if textures["pressure"] >= PRESSURE_FELT:
+        text += f", each tile was read {textures['pressure']:.1f} times: more memory would save time"
+    return text
 
 
 def clean(text: str) -> str:

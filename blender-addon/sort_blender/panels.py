@@ -10,6 +10,7 @@ import bpy
 
 from . import farm, messages, registration, render_settings
 from .engine_name import ENGINE
+from .presets import SORT_PT_presets
 from .versions import EEVEE, shutter_settings
 
 LINE_CHARACTERS = 64
@@ -43,6 +44,9 @@ class _SettingsPanel(_RenderPanel):
 class SORT_PT_sampling(_SettingsPanel):
     bl_label = "Sampling"
     names = ("samples", "preview_samples", "time_limit_s", "seed", "animate_seed")
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        SORT_PT_presets.draw_panel_header(self.layout)
 
     def draw(self, context: bpy.types.Context) -> None:
         settings = context.scene.sort
@@ -110,6 +114,8 @@ class SORT_PT_textures(_SettingsPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         self.draw_names(context)
+        if messages.last().texture_use:
+            _draw_text(self.layout.column(align=True), messages.last().texture_use, "INFO")
         self.layout.operator("sort.texture_report", text="Texture Report of the Last Render", icon="URL")
 
 

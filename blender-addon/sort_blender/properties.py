@@ -42,44 +42,47 @@ DENOISERS = [
 class SortSceneSettings(bpy.types.PropertyGroup):
     use_adaptive: bpy.props.BoolProperty(
         name="Noise Threshold", default=False,
-        description="Pixels stop when their error is small; Samples is then the most that any gets")
+        description="Pixels stop when their error is small; Samples is then the most that any gets. Saves time where parts of the "
+                    "picture are clean early")
     adaptive_error: bpy.props.FloatProperty(
         name="Noise Threshold", default=0.01, min=0.0001, max=1.0, precision=4,
-        description="Displayed error at which a pixel stops: 0.01 is a clean picture, 0.03 a preview")
+        description="Displayed error at which a pixel stops: 0.01 is a clean picture, 0.03 a preview. Half the error takes four times the samples")
     time_limit_s: bpy.props.FloatProperty(
         name="Time Limit", default=0.0, min=0.0, soft_max=86400.0, subtype="TIME", unit="TIME_ABSOLUTE",
         description="No pass over the picture begins that would end later. 0: none")
     animate_seed: bpy.props.BoolProperty(
-        name="Another Seed Each Frame", default=True, description="Noise does not stand still in an animation")
-    pixel_filter: bpy.props.EnumProperty(name="Pixel Filter", items=PIXEL_FILTERS)
+        name="Another Seed Each Frame", default=True, description="Noise does not stand still in an animation. Takes no time")
+    pixel_filter: bpy.props.EnumProperty(name="Pixel Filter", items=PIXEL_FILTERS, description="How samples are weighted by their distance from the middle of a pixel. All take the same time")
     filter_width: bpy.props.FloatProperty(
         name="Filter Width", default=1.5, min=0.01, max=8.0, subtype="PIXEL",
-        description="Width of the pixel filter, measured as Cycles measures it")
+        description="Width of the pixel filter, measured as Cycles measures it. Wider is softer, with less noise, in the same time")
     integrator: bpy.props.EnumProperty(
         name="Integrator", items=INTEGRATORS, description="Light, or a view that shows mistakes")
     texture_memory_mib: bpy.props.IntProperty(
         name="Memory (MiB)", default=1024, min=1, max=1 << 24, soft_max=65536,
-        description="Budget of the texture cache; never exceeded. Textures are paged in from disk")
-    texture_filter: bpy.props.EnumProperty(name="Filter", items=TEXTURE_FILTERS)
-    mip_mode: bpy.props.EnumProperty(name="Level", items=MIP_MODES)
+        description="Budget of the texture cache; never exceeded. Textures are paged in from disk. Less memory takes more time, "
+                    "never quality: the line below the settings says what the last render used")
+    texture_filter: bpy.props.EnumProperty(name="Filter", items=TEXTURE_FILTERS, description="How texels are blended. Anisotropic reads the most texels, Closest and Stochastic the fewest")
+    mip_mode: bpy.props.EnumProperty(name="Level", items=MIP_MODES, description="Which of a texture's smaller copies is read. By Footprint needs the least memory without blur")
     mip_bias: bpy.props.FloatProperty(
         name="Level Bias", default=0.0, min=-16.0, max=16.0,
-        description="Levels added to the one that the footprint chooses; positive is blurrier and reads less")
+        description="Levels added to the one that the footprint chooses; positive is blurrier and reads less: a quarter of the memory for each level")
     cpu: bpy.props.StringProperty(
         name="CPU Class", default="",
         description="Compile shaders for this CPU, such as x86-64-v3, so that the machines of a farm agree in every "
-                    "bit. Empty: this machine's own")
+                    "bit. Empty: this machine's own, the fastest")
     preview_samples: bpy.props.IntProperty(
         name="Viewport Samples", default=32, min=1, max=1 << 16, soft_max=1024,
-        description="Paths per pixel in the viewport")
+        description="Paths per pixel in the viewport, after which it rests")
 
     use_denoising: bpy.props.BoolProperty(
         name="Denoise", default=False,
-        description="Remove noise from the finished picture. The noisy one is the pass Noisy Image")
+        description="Remove noise from the finished picture. The noisy one is the pass Noisy Image. Takes seconds after the last sample, and memory "
+                    "for its guides; small details may be smoothed")
     use_preview_denoising: bpy.props.BoolProperty(
         name="Denoise Viewport", default=False,
-        description="Remove noise in the viewport when all its samples are there")
-    denoiser: bpy.props.EnumProperty(name="Denoiser", items=DENOISERS)
+        description="Remove noise in the viewport when all its samples are there, which takes up to seconds of a large one")
+    denoiser: bpy.props.EnumProperty(name="Denoiser", items=DENOISERS, description="Open Image Denoise is quicker and smoother; Regression needs at least two samples, and keeps more of what is there")
 
     farm_folder: bpy.props.StringProperty(
         name="Folder", subtype="DIR_PATH", options={"ANIMATABLE"} | PATH_OPTIONS,

@@ -19,20 +19,22 @@ BLENDER_INT_MAX = (1 << 31) - 1
 @dataclass(frozen=True)
 class Form:
     """How Blender shows a row. `name`: the property's name in saved files, if it is not the field's. `default`: Cycles' default, where the
-    renderer's is another. `offset`: what the field has more than the property. `of_cycles`: the property's value in Cycles' settings."""
+    renderer's is another. `offset`: what the field has more than the property. `cost`: what a
+    larger value takes and gives. `of_cycles`: the property's value in Cycles' settings."""
     label: str
     panel: str = LIGHT_PATHS
     name: str = ""
     default: float | None = None
     soft_max: float | None = None
     offset: int = 0
+    cost: str = ""
     of_cycles: Callable | None = None
     exported: Callable[[bpy.types.Scene, bpy.types.ViewLayer], object] | None = None
 
 
-def _bounces(label: str, name: str, default: int) -> Form:
+def _bounces(label: str, name: str, default: int, cost: str) -> Form:
     """Blender counts bounces; the renderer counts surfaces, and the last one is still lit."""
-    return Form(label, name=name, default=default, soft_max=64, offset=1, of_cycles=lambda cycles: getattr(cycles, name))
+    return Form(label, name=name, default=default, soft_max=64, offset=1, cost=cost, of_cycles=lambda cycles: getattr(cycles, name))
 
 
 def _seed(scene: bpy.types.Scene, _: bpy.types.ViewLayer) -> int:
@@ -42,14 +44,15 @@ def _seed(scene: bpy.types.Scene, _: bpy.types.ViewLayer) -> int:
 
 
 FORMS = {
-    "samples": Form("Samples", BY_HAND, soft_max=4096, exported=lambda scene, layer: layer.samples or scene.sort.samples),
-    "max_depth": Form("Max Depth", default=13, soft_max=64, of_cycles=lambda cycles: cycles.max_bounces + 1),
-    "max_diffuse": _bounces("Diffuse", "diffuse_bounces", 4),
-    "max_glossy": _bounces("Glossy", "glossy_bounces", 4),
-    "max_transmission": _bounces("Transmission", "transmission_bounces", 12),
-    "clamp_direct": Form("Clamp Direct", soft_max=100, of_cycles=lambda cycles: cycles.sample_clamp_direct),
-    "clamp_indirect": Form("Clamp Indirect", default=10, soft_max=100, of_cycles=lambda cycles: cycles.sample_clamp_indirect),
-    "filter_glossy": Form("Filter Glossy", default=1, soft_max=10, of_cycles=lambda cycles: cycles.blur_glossy),
+    "samples": Form("Samples", BY_HAND, soft_max=4096, cost="time grows in proportion; four times as many halve the noise", exported=lambda scene, layer: layer.samples or scene.sort.samples),
+    "max_depth": Form("Max Depth", default=13, soft_max=64, cost="each one more takes time where paths go on, as in bright rooms and glass; too few darken them", of_cycles=lambda cycles: cycles.max_bounces + 1),
+    "max_diffuse": _bounces("Diffuse", "diffuse_bounces", 4, "more take time in rooms with bright walls; too few darken them"),
+    "max_glossy": _bounces("Glossy", "glossy_bounces", 4, "more take time between mirrors and metals only"),
+    "max_transmission": _bounces("Transmission", "transmission_bounces", 12, "more take time in glass only; too few make it black"),
+    "max_transparent": Form("Max Transparent", cost="leaves and hair with alpha take time for each; too few make them black"),
+    "clamp_direct": Form("Clamp Direct", soft_max=100, cost="a limit takes no time; a low one darkens highlights", of_cycles=lambda cycles: cycles.sample_clamp_direct),
+    "clamp_indirect": Form("Clamp Indirect", default=10, soft_max=100, cost="a limit takes no time", of_cycles=lambda cycles: cycles.sample_clamp_indirect),
+    "filter_glossy": Form("Filter Glossy", default=1, soft_max=10, cost="takes no time", of_cycles=lambda cycles: cycles.blur_glossy),
     "seed": Form("Seed", BY_HAND, exported=_seed),
 }
 
@@ -72,7 +75,7 @@ def _name_of(row: Row, form: Form) -> str:
 
 
 def _property_of(row: Row, form: Form) -> object:
-    words = {"name": form.label, "description": row.meaning[0].upper() + row.meaning[1:]}
+    words = {"name": form.label, "description": ". ".join(text[0].upper() + text[1:] for text in (row.meaning, form.cost) if text)}
     default = row.default - form.offset if form.default is None else form.default
     if row.kind == "BOOL":
         return bpy.props.BoolProperty(default=bool(default), **words)

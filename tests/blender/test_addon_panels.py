@@ -65,7 +65,8 @@ class Self:
 
 
 def own_panels():
-    return [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith("SORT_PT")]
+    """But the list of presets, which Blender draws."""
+    return [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith("SORT_PT") and name != "SORT_PT_presets"]
 
 
 def lent_panels():
