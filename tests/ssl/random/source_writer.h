@@ -49,6 +49,8 @@ typedef struct GenFunc {
     bool is_pure;           /* it reads nothing of the host, so that a bsdf may call it */
     bool takes_derivatives; /* it, or one that it calls */
     uint32_t cost;          /* about how many statements run in a call */
+    bool is_method;         /* M<number>.m calls it, and the generic g<number> calls that */
+    uint32_t number;        /* in Gen.funcs */
 } GenFunc;
 
 /* B<index>, as shaders call it. */

@@ -224,10 +224,14 @@ bool writer_call(Gen *g, GenType result, uint32_t depth)
             continue;
         g->cost += f.cost;
         g->takes_derivatives |= f.takes_derivatives;
-        strbuf_printf(g->out, "f%u(", f.name);
+        uint32_t way = f.is_method ? writer_pick(g, 3) : 0;
+        if (way == 0)
+            strbuf_printf(g->out, "f%u(", f.name);
+        else
+            strbuf_printf(g->out, way == 1 ? "M%u(" : "g%u(M%u(", f.number, f.number);
         uint32_t args = f.param_count - (f.has_default && writer_pick(g, 2) ? 1 : 0);
         for (uint32_t i = 0; i < args; ++i) {
-            text(g, i ? ", " : "");
+            text(g, i > (way == 1 ? 1u : 0u) ? ", " : "");
             if (f.is_recursive && i + 1 == f.param_count) {
                 text(g, "(");
                 writer_expr(g, f.param[i], 1);
@@ -236,6 +240,8 @@ bool writer_call(Gen *g, GenType result, uint32_t depth)
                 (void)writer_place(g, f.param[i], true, depth);
             else
                 writer_expr(g, f.param[i], depth);
+            if (i == 0 && way > 0)
+                text(g, way == 1 ? ").m(" : ")");
         }
         text(g, ")");
         return true;

@@ -1,6 +1,8 @@
 /* Statements, functions and the shader. */
 #include "tests/ssl/random/source_writer.h"
 
+#include <string.h>
+
 enum { TURNS_MAX = 60 };
 
 static void text(Gen *g, const char *s)
@@ -354,6 +356,51 @@ static void choose_signature(Gen *g, GenFunc *f)
     }
 }
 
+/* R name(all parameters but the first; `first` stands before them) */
+static void method_head(Gen *g, const GenFunc *f, const char *name, const char *first)
+{
+    static const char *const ways[] = {"", "out ", "inout "};
+    text(g, g->is_differentiable ? "[Differentiable] " : "");
+    writer_type_name(g, f->result);
+    strbuf_printf(g->out, "%s(%s", name, first);
+    for (uint32_t i = 1; i < f->param_count; ++i) {
+        strbuf_printf(g->out, "%s%s%s", i > 1 || first[0] ? ", " : "",
+                      f->is_no_diff[i] ? "no_diff " : "", ways[f->direction[i]]);
+        writer_type_name(g, f->param[i]);
+        strbuf_printf(g->out, "p%u", i);
+        writer_type_sizes(g, f->param[i]);
+    }
+    text(g, ")");
+}
+
+/* { return callee first, p1, p2); } */
+static void method_body(Gen *g, const GenFunc *f, const char *callee)
+{
+    strbuf_printf(g->out, "\n{\n    %s%s", f->result.base == GEN_VOID ? "" : "return ", callee);
+    for (uint32_t i = 1; i < f->param_count; ++i)
+        strbuf_printf(g->out, "%sp%u", callee[strlen(callee) - 1] == '(' && i == 1 ? "" : ", ", i);
+    text(g, ");\n}\n");
+}
+
+/* A struct of the first argument of a function, whose method calls that function with the others; an interface that it
+ * has, and a generic function of that. */
+static void method(Gen *g, const GenFunc *f)
+{
+    uint32_t n = f->number;
+    strbuf_printf(g->out, "interface I%u\n{\n", n);
+    method_head(g, f, "m", "");
+    strbuf_printf(g->out, ";\n}\n\nstruct M%u : I%u\n{\n%s", n, n,
+                  f->is_no_diff[0] ? "no_diff " : "");
+    writer_type_name(g, f->param[0]);
+    text(g, "v;\n");
+    method_head(g, f, "m", "");
+    method_body(g, f, arena_printf(g->arena, "f%u(v", f->name));
+    text(g, "};\n\n");
+    method_head(g, f, arena_printf(g->arena, "g%u<T : I%u>", n, n), "T x");
+    method_body(g, f, "x.m(");
+    text(g, "\n");
+}
+
 static void function(Gen *g)
 {
     static const char *const ways[] = {"", "out ", "inout "};
@@ -394,6 +441,11 @@ static void function(Gen *g)
     g->indent = 0;
     f.cost = g->cost;
     f.takes_derivatives = g->takes_derivatives;
+    f.number = g->funcs.count;
+    f.is_method = f.param_count > 0 && f.direction[0] == GEN_IN && f.param[0].dims == 0 &&
+                  !f.has_default && writer_one_in(g, 3);
+    if (f.is_method)
+        method(g, &f);
     array_push(g->arena, &g->funcs, f);
 }
 
