@@ -308,19 +308,46 @@ bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float tim
     return true;
 }
 
-/* The rays of all lanes of a pinhole that stands still. */
-static void pinhole_rays(const CameraView *view, CameraRows *r)
+/* Places on the lens by lane, and how far away its rays meet; of a pinhole the middle, and 1. */
+typedef struct LensRows {
+    WideRow x, y;
+    float focus;
+} LensRows;
+
+static void lens_rows(const CameraView *view, uint16_t live, const CameraRows *r, LensRows *out)
 {
-    const float3 origin = f3_add(view->position, to_world(view, f3(0, 0, 0)));
+    *out = (LensRows){.focus = 1.0f};
+    if (!(view->lens_radius_m > 0.0f))
+        return;
+    out->focus = view->focus_distance_m;
+    WIDE_EACH(k, live)
+    {
+        float2 lens = aperture_point(view, f2(r->lens_u[0][k], r->lens_u[1][k]));
+        out->x[k] = lens.x * view->lens_radius_m;
+        out->y[k] = lens.y * view->lens_radius_m;
+    }
+}
+
+/* What bend() makes of a lane's direction. */
+static float3 along_of_lane(const CameraView *view, const CameraRows *r, const LensRows *lens,
+                            uint32_t k)
+{
+    float3 at = f3(view->corner.x + r->film_px[0][k] * view->step.x,
+                   view->corner.y + r->film_px[1][k] * view->step.y, -1.0f);
+    return to_world(view, f3_sub(f3_scale(at, lens->focus), f3(lens->x[k], lens->y[k], 0.0f)));
+}
+
+/* The rays of all lanes of a perspective that stands still. */
+static void perspective_rays(const CameraView *view, const LensRows *lens, CameraRows *r)
+{
     bool has_far = view->clip_far_m > 0.0f;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        float3 at = f3(view->corner.x + r->film_px[0][k] * view->step.x,
-                       view->corner.y + r->film_px[1][k] * view->step.y, -1.0f);
-        float3 along = to_world(view, at);
+        float3 along = along_of_lane(view, r, lens, k);
         float inverse_length = 1.0f / f3_length(along);
         float3 direction = f3_scale(along, inverse_length);
         float cosine = -f3_dot(direction, view->axis_z);
-        wide_set3(r->origin, k, origin);
+        wide_set3(r->origin, k,
+                  f3_add(view->position, to_world(view, f3(lens->x[k], lens->y[k], 0.0f))));
         wide_set3(r->direction, k, direction);
         r->t_min[k] = view->clip_near_m / cosine;
         r->t_max[k] = has_far ? view->clip_far_m / cosine : INFINITY;
@@ -328,16 +355,14 @@ static void pinhole_rays(const CameraView *view, CameraRows *r)
 }
 
 /* The differentials of these rays. */
-static void pinhole_diffs(const CameraView *view, CameraRows *r)
+static void perspective_diffs(const CameraView *view, const LensRows *lens, CameraRows *r)
 {
     const float3 still = to_world(view, f3(0, 0, 0));
-    const float3 along_dx = to_world(view, f3(view->step.x, 0.0f, 0.0f));
-    const float3 along_dy = to_world(view, f3(0.0f, view->step.y, 0.0f));
+    const float3 along_dx = to_world(view, f3_scale(f3(view->step.x, 0.0f, 0.0f), lens->focus));
+    const float3 along_dy = to_world(view, f3_scale(f3(0.0f, view->step.y, 0.0f), lens->focus));
     WideRow dx[3], dy[3];
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        float3 at = f3(view->corner.x + r->film_px[0][k] * view->step.x,
-                       view->corner.y + r->film_px[1][k] * view->step.y, -1.0f);
-        float inverse_length = 1.0f / f3_length(to_world(view, at));
+        float inverse_length = 1.0f / f3_length(along_of_lane(view, r, lens, k));
         float3 direction = wide_get3(r->direction, k);
         wide_set3(dx, k, direction_derivative(along_dx, direction, inverse_length));
         wide_set3(dy, k, direction_derivative(along_dy, direction, inverse_length));
@@ -350,11 +375,12 @@ static void pinhole_diffs(const CameraView *view, CameraRows *r)
 uint16_t camera_rays(const CameraView *view, bool wants_diff, uint16_t live, CameraRows *r)
 {
     uint16_t seen = 0;
-    if (view->kind == SCENE_CAMERA_PERSPECTIVE && !(view->lens_radius_m > 0.0f) &&
-        view->key_count == 0) {
-        pinhole_rays(view, r);
+    if (view->kind == SCENE_CAMERA_PERSPECTIVE && view->key_count == 0) {
+        LensRows lens;
+        lens_rows(view, live, r, &lens);
+        perspective_rays(view, &lens, r);
         if (wants_diff)
-            pinhole_diffs(view, r);
+            perspective_diffs(view, &lens, r);
         return live;
     }
     WIDE_EACH(k, live)

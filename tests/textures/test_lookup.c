@@ -525,6 +525,99 @@ static void test_lookup_lanes_do_not_depend_on_each_other(void **state)
     picture_free(&p);
 }
 
+enum { SHARE_LANES = TEX_MAX_LANES, SHARE_TEXTURES = 4 };
+
+/* A lookup without derivatives equals lookups of single lanes with derivatives, which share no taps. */
+static void check_shared_lookup(Rig *rig, TexId id, const TexOptions *options, uint32_t mask,
+                                const float *coord)
+{
+    float out[4 * SHARE_LANES];
+    memset(out, 0x7f, sizeof out);
+    TexRequest r = {.texture = id,
+                    .options = options,
+                    .lane_count = SHARE_LANES,
+                    .lane_mask = mask,
+                    .coord = coord};
+    assert_int_equal(texcache_lookup(&rig->caller, &r, out), 0);
+    for (uint32_t lane = 0; lane < SHARE_LANES; ++lane) {
+        float single[7], alone[12];
+        for (uint32_t k = 0; k < 7; ++k)
+            single[k] = coord[k * SHARE_LANES + lane];
+        lookup12(rig, id, options, single, alone);
+        for (uint32_t k = 0; k < 4; ++k) {
+            uint32_t untouched = 0x7f7f7f7fu;
+            const void *expected = mask >> lane & 1u ? (const void *)&alone[k] : &untouched;
+            assert_memory_equal(&out[k * SHARE_LANES + lane], expected, sizeof(float));
+        }
+    }
+}
+
+/* Textures of one size share the taps of a lookup at the same coordinates, and of no other: each round changes one thing,
+ * and reads textures of equal and of different sizes in any order, with up to 1,024 taps. */
+static void test_lookup_shares_taps_only_where_they_are_equal(void **state)
+{
+    SORT_UNUSED(state);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    const uint32_t sizes[SHARE_TEXTURES][2] = {{300, 200}, {300, 200}, {300, 200}, {200, 300}};
+    const uint32_t channels[SHARE_TEXTURES] = {3, 1, 4, 3};
+    TexId ids[SHARE_TEXTURES];
+    for (uint32_t i = 0; i < SHARE_TEXTURES; ++i) {
+        Picture p = picture_create(sizes[i][0], sizes[i][1], channels[i],
+                                   i == 2 ? SORT_TEXEL_HALF : SORT_TEXEL_U8,
+                                   i == 0 ? SORT_COLOR_SRGB : SORT_COLOR_LINEAR);
+        char name[32];
+        picture_fill_noise(&p, 20 + i);
+        snprintf(name, sizeof name, "shared%u.stex", i);
+        ids[i] = open_picture(&rig, &p, name, NULL);
+        picture_free(&p);
+    }
+    const TexFilter filters[] = {TEX_FILTER_ANISO, TEX_FILTER_TRILINEAR, TEX_FILTER_BILINEAR};
+    const TexWrap wraps[] = {TEX_WRAP_PERIODIC, TEX_WRAP_CLAMP, TEX_WRAP_MIRROR};
+    TexOptions options = {0};
+    float coord[7 * SHARE_LANES];
+    uint32_t mask = UINT32_MAX;
+    uint64_t random = 30;
+    for (uint32_t round = 0; round < 150; ++round) {
+        uint32_t pick = random_u32(&random);
+        if (round % 8 == 0) {
+            for (uint32_t i = 0; i < SORT_COUNT_OF(coord); ++i)
+                coord[i] = (random_unit(&random) - 0.5f) * (i < 2 * SHARE_LANES ? 4.0f : 0.02f);
+            for (uint32_t i = 2 * SHARE_LANES; round % 16 == 0 && i < 4 * SHARE_LANES; ++i)
+                coord[i] *= 20.0f; /* long ellipses */
+        }
+        switch (round % 8) {
+        case 1:
+            mask = pick | 1u;
+            break;
+        case 2:
+        case 3:
+            coord[pick % SORT_COUNT_OF(coord)] *= 0.75f;
+            break;
+        case 4:
+            options.filter = filters[pick % SORT_COUNT_OF(filters)];
+            break;
+        case 5:
+            options.wrap_s = wraps[pick % SORT_COUNT_OF(wraps)];
+            break;
+        case 6:
+            options.wrap_t = wraps[pick % SORT_COUNT_OF(wraps)];
+            break;
+        case 7:
+            options.mip_bias = round % 16 == 7 ? 0.5f : 0.0f;
+            break;
+        default:
+            mask = UINT32_MAX;
+            break;
+        }
+        for (uint32_t i = 0; i < 4; ++i)
+            check_shared_lookup(&rig, ids[(pick >> 8 >> 2 * i) % SHARE_TEXTURES], &options, mask,
+                                coord);
+    }
+    rig_check_identities(&rig);
+    rig_end(&rig);
+}
+
 /* Lanes of one request count at depths of their own: the same as one request each. */
 static void test_lookup_counts_at_each_lanes_depth(void **state)
 {
@@ -598,6 +691,7 @@ int main(void)
         cmocka_unit_test(test_lookup_agrees_with_the_oracle),
         cmocka_unit_test(test_lookup_aniso_is_the_mean_of_its_probes),
         cmocka_unit_test(test_lookup_lanes_do_not_depend_on_each_other),
+        cmocka_unit_test(test_lookup_shares_taps_only_where_they_are_equal),
         cmocka_unit_test(test_lookup_counts_at_each_lanes_depth),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

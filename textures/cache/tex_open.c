@@ -71,7 +71,7 @@ static void texture_prepare(Texture *texture, const StexHeader *h)
         (TexelFormat){(SortTexelType)h->texel_type, h->channel_count,
                       h->color_space == SORT_COLOR_SRGB && h->texel_type == SORT_TEXEL_U8};
     texture->load_quad = texel_quad_loader(texture->format);
-    texture->blend_quad = texel_quad_blender(texture->format);
+    texture->blend_taps = texel_taps_blender(texture->format);
     texture->texel_bytes = stex_texel_bytes(h);
     texture->tile_bytes = stex_tile_bytes(h);
     texture->level_count = h->level_count;

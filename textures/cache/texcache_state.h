@@ -26,6 +26,7 @@
 #include "textures/cache/descriptors.h"
 #include "textures/cache/epoch.h"
 #include "textures/cache/slab.h"
+#include "textures/cache/tap_list.h"
 #include "textures/cache/tex_index.h"
 #include "textures/convert/decoded_source.h"
 #include "textures/format/read_run.h"
@@ -110,7 +111,7 @@ typedef struct Texture {
     TexLevel *levels;   /* in the same block, behind the entries */
     UdimSet *udim;      /* owned; NULL for a single file; a set has no levels and no tiles */
     TexelLoadQuad load_quad;
-    TexelBlendQuad blend_quad;
+    TexelBlendTaps blend_taps;
     uint32_t texel_bytes;
     uint32_t level_count;
     TexWrap wrap_s, wrap_t;
@@ -195,6 +196,7 @@ struct TexThread {
     TraceStream *trace;     /* owned; NULL if no trace is recorded */
     ThreadCounters counters;
     LookupBlock *lookups[TEXTURE_BLOCK_COUNT]; /* owned; one for each block of the directory */
+    TapList taps;                              /* of the last lookup; fibers share it */
 };
 
 static inline _Atomic uint64_t *cache_lookup_counter(const TexThread *t, const Texture *texture)

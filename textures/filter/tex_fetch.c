@@ -106,7 +106,8 @@ bool lookup_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
 {
     const uint8_t *texels[4];
     const float *constant = NULL;
-    switch (find_texels(lk, tap, texels, &constant)) {
+    switch (find_texels(lk, tap->level, tap->x.first, tap->x.second, tap->y.first, tap->y.second,
+                        texels, &constant)) {
     case TEXELS_TOGETHER:
         lk->texture->load_quad(&lk->cache->texels, texels, quad);
         return true;

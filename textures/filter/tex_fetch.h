@@ -33,14 +33,13 @@ typedef enum TexelPlace {
     TEXELS_ELSEWHERE /* in several tiles, or in one that is not resident */
 } TexelPlace;
 
-/* Finds the four texels of a tap: pointers to them, or their constant colour. The pointers are valid until the
- * epoch is left. */
-SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4],
-                                          const float **out_constant)
+/* Finds the four texels of a tap in two columns and two rows: pointers to them, or their constant colour. The pointers are valid
+ * until the epoch is left. */
+SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const TexLevel *level, uint32_t x0,
+                                          uint32_t x1, uint32_t y0, uint32_t y1,
+                                          const uint8_t *out_texels[4], const float **out_constant)
 {
     const Texture *texture = lk->texture;
-    const TexLevel *level = tap->level;
-    uint32_t x0 = tap->x.first, x1 = tap->x.second, y0 = tap->y.first, y1 = tap->y.second;
     if ((x0 ^ x1) >> level->tile_log2_x | (y0 ^ y1) >> level->tile_log2_y)
         return TEXELS_ELSEWHERE;
     uint32_t entry = atomic_load(&texture->entries[tile_number(level, x0, y0)].word);

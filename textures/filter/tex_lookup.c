@@ -1,12 +1,14 @@
-/* Computes the result of a request, lane by lane:
+/* Computes the result of a request:
  *
  *   footprint (level, probes) -> taps (level, two texels an axis) -> quads of texels -> blends
- *   tex_place.h, footprint.c                                          tex_fetch.h       tex_sample.c
+ *   tex_place.h, footprint.c                                          tex_fetch.h       tex_list.c, tex_sample.c
  *
+ * Lookups by the common filters go through a list of all taps (tex_list.c), the others lane by lane.
  * A tap's four texels usually lie in one resident tile, which takes one load of the tile's entry and
  * four of texels. Otherwise the tiles concerned are examined in turn, and the lookup waits for the
  * first missing one, after requesting all tiles that the rest of the request needs (tex_taps.c). */
 #include "base/check.h"
+#include "textures/filter/tex_list.h"
 #include "textures/filter/tex_sample.h"
 #include <string.h>
 
@@ -18,11 +20,6 @@ static const float *missing_color(const TexRequest *r)
                                                        : default_missing_color;
 }
 
-static _Atomic uint64_t *mip_counters(TexThread *thread, uint32_t depth)
-{
-    return thread->counters.mip_probes[depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1];
-}
-
 static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
 {
     ASSERT(r->lane_count >= 1 && r->lane_count <= TEX_MAX_LANES);
@@ -32,8 +29,8 @@ static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
     lk->cache = thread->cache;
     lk->request = r;
     lk->has_asked_ahead = false;
-    lk->mip_probes = mip_counters(thread, r->depth);
-    lk->probes = lk->tile_requests = lk->tile_hits = 0;
+    lk->mip_probes = lookup_mip_counters(thread, r->depth);
+    lk->probes = lk->tile_requests = lk->tile_hits = lk->bad_lanes = 0;
     lk->texture = texture_of(thread->cache, r->texture);
     if (lk->texture)
         resolve_options(lk->texture, r, &lk->options);
@@ -84,54 +81,62 @@ static void place_lanes(const Lookup *lk, LanePlace *out_places)
     }
 }
 
+/* Looks up lane after lane. Returns the lanes without a result. */
+static uint32_t lookup_each(Lookup *lk, uint32_t lanes, float *out_result)
+{
+    const TexRequest *r = lk->request;
+    LanePlace places[TEX_MAX_LANES];
+    uint32_t missing = 0;
+    place_lanes(lk, places);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        const LanePlace *place = &places[lane];
+        lk->lane = lane;
+        if (r->depths)
+            lk->mip_probes = lookup_mip_counters(lk->thread, r->depths[lane]);
+        lk->bad_lanes += !place->has_place || place->footprint.is_bad;
+        Sample sample;
+        if (place->has_place && lookup_sample_lane(lk, place, &sample))
+            write_lane(r, lane, &sample, out_result);
+        else
+            missing |= 1u << lane;
+    }
+    return missing;
+}
+
+static void count_lookup(const Lookup *lk, uint32_t lanes, uint32_t missing)
+{
+    ThreadCounters *n = &lk->thread->counters;
+    uint32_t lane_count = (uint32_t)__builtin_popcount(lanes);
+    counter_add(&n->lookups, lane_count);
+    if (lk->texture)
+        counter_add(cache_lookup_counter(lk->thread, lk->texture), lane_count);
+    counter_add(&n->bad_lookups, lk->bad_lanes);
+    counter_add(&n->missing, (uint32_t)__builtin_popcount(missing));
+    counter_add(&n->probes, lk->probes);
+    counter_add(&n->tile_requests, lk->tile_requests);
+    counter_add(&n->tile_hits, lk->tile_hits);
+}
+
 uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result)
 {
     Lookup lk;
     begin_lookup(caller, r, &lk);
     if (SORT_UNLIKELY(lk.texture && lk.texture->udim))
         return udim_lookup(caller, r, lk.texture, out_result);
-    uint32_t missing = 0, lanes = 0, missing_lanes = 0, bad_lanes = 0;
+    uint32_t lanes = live_lanes(r), missing = lanes;
     if (lk.texture) {
         if (SORT_UNLIKELY(lk.thread->trace != NULL))
             cache_record_request(lk.thread, lk.texture, r);
         lookup_enter(&lk);
-    }
-    LanePlace places[TEX_MAX_LANES];
-    if (lk.texture)
-        place_lanes(&lk, places);
-    for (uint32_t left = live_lanes(r); left; left &= left - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(left);
-        lk.lane = lane;
-        ++lanes;
-        if (r->depths)
-            lk.mip_probes = mip_counters(lk.thread, r->depths[lane]);
-        Sample sample;
-        bool ok = false;
-        if (lk.texture) {
-            const LanePlace *place = &places[lane];
-            bad_lanes += !place->has_place || place->footprint.is_bad;
-            ok = place->has_place && lookup_sample_lane(&lk, place, &sample);
-        }
-        if (ok) {
-            write_lane(r, lane, &sample, out_result);
-        } else {
-            write_missing(r, lane, out_result);
-            missing |= 1u << lane;
-            ++missing_lanes;
-        }
-    }
-    if (lk.texture)
+        missing = lookup_has_list(&lk) ? lookup_by_list(&lk, lanes, out_result)
+                                       : lookup_each(&lk, lanes, out_result);
         lookup_leave(&lk);
+    }
+    for (uint32_t left = missing; left; left &= left - 1)
+        write_missing(r, (uint32_t)__builtin_ctz(left), out_result);
     ASSERT(lk.tile_hits <= lk.tile_requests);
-    ThreadCounters *n = &lk.thread->counters;
-    counter_add(&n->lookups, lanes);
-    if (lk.texture)
-        counter_add(cache_lookup_counter(lk.thread, lk.texture), lanes);
-    counter_add(&n->bad_lookups, bad_lanes);
-    counter_add(&n->missing, missing_lanes);
-    counter_add(&n->probes, lk.probes);
-    counter_add(&n->tile_requests, lk.tile_requests);
-    counter_add(&n->tile_hits, lk.tile_hits);
+    count_lookup(&lk, lanes, missing);
     return missing;
 }
 

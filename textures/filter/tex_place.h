@@ -28,8 +28,14 @@ typedef struct Lookup {
     bool has_asked_ahead;         /* the tiles of the remaining lanes have been requested */
     _Atomic uint64_t *mip_probes; /* the thread's counters at the lane's path depth; [level] */
     /* Counts of this request, added to the thread's counters at the end. */
-    uint32_t probes, tile_requests, tile_hits;
+    uint32_t probes, tile_requests, tile_hits, bad_lanes;
 } Lookup;
+
+/* Returns the thread's counters of probes at a path depth, by level. */
+static inline _Atomic uint64_t *lookup_mip_counters(TexThread *thread, uint32_t depth)
+{
+    return thread->counters.mip_probes[depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1];
+}
 
 /* The structs of a lookup are filled in place, field by field: a copy of fields that were just stored in
  * smaller pieces would stall on store forwarding. */

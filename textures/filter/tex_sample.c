@@ -21,11 +21,12 @@ static void blend_quad(const Tap *tap, float quad[4][4], bool with_derivs, Sampl
     out->d_dv = (left_step + x->fraction * (right_step - left_step)) * scale_v;
 }
 
-/* Samples a tap that the fast path does not handle: one at a black edge, one with derivatives, or one whose
- * texels are not all in one resident tile. Not inlined, to keep the fast path short. */
-static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool with_derivs,
-                                            Sample *out)
+/* Samples one bilinear (or closest) tap. Returns false if a tile has failed. */
+static bool sample_tap(Lookup *lk, uint32_t level, const Tap *tap, bool with_derivs, Sample *out)
 {
+    ASSERT(tap->level == &lk->texture->levels[level]);
+    counter_add(&lk->mip_probes[level], 1);
+    ++lk->probes;
     if (tap->x.outside == 3 || tap->y.outside == 3) {
         *out = (Sample){0};
         return true;
@@ -35,31 +36,6 @@ static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool wit
         return false;
     blend_quad(tap, quad, with_derivs, out);
     return true;
-}
-
-/* Samples one bilinear (or closest) tap. Returns false if a tile has failed. */
-SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, const Tap *tap, bool with_derivs,
-                                   Sample *out)
-{
-    ASSERT(tap->level == &lk->texture->levels[level]);
-    counter_add(&lk->mip_probes[level], 1);
-    ++lk->probes;
-    if (with_derivs || SORT_UNLIKELY(tap->x.outside | tap->y.outside))
-        return sample_tap_slowly(lk, tap, with_derivs, out);
-    const uint8_t *texels[4];
-    const float *constant;
-    switch (find_texels(lk, tap, texels, &constant)) {
-    case TEXELS_TOGETHER:
-        out->value = lk->texture->blend_quad(&lk->cache->texels, texels[0], texels[1], texels[2],
-                                             texels[3], tap->x.fraction, tap->y.fraction);
-        return true;
-    case TEXELS_CONSTANT:
-        out->value = f32x4_load(constant);
-        return true;
-    case TEXELS_ELSEWHERE:
-        break;
-    }
-    return sample_tap_slowly(lk, tap, false, out);
 }
 
 SORT_ALWAYS_INLINE void blend_samples(Sample *a, const Sample *b, float fraction, bool with_derivs)

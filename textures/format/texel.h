@@ -60,12 +60,17 @@ size_t texel_repair(TexelFormat format, void *texels, uint32_t width, uint32_t h
 typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],
                               float out_rgba[4][4]);
 TexelLoadQuad texel_quad_loader(TexelFormat format);
-/* Loads and blends four texels: a with b and c with d by fraction_x, and the two results by fraction_y. The
- * bits equal those of texel_blend() applied to the loaded texels. */
-typedef f32x4 (*TexelBlendQuad)(const TexelTables *tables, const uint8_t *a, const uint8_t *b,
-                                const uint8_t *c, const uint8_t *d, float fraction_x,
-                                float fraction_y);
-TexelBlendQuad texel_quad_blender(TexelFormat format);
+/* Four texels to be blended: the first with the second and the third with the fourth by fraction_x, and the two results by
+ * fraction_y. */
+typedef struct TexelTap {
+    const uint8_t *texels[4];
+    float fraction_x, fraction_y;
+    uint32_t place; /* of the result */
+} TexelTap;
+/* Loads and blends the texels of `count` taps. out[tap.place] has the bits of texel_blend() applied to the loaded texels. */
+typedef void (*TexelBlendTaps)(const TexelTables *tables, const TexelTap *taps, uint32_t count,
+                               f32x4 *out);
+TexelBlendTaps texel_taps_blender(TexelFormat format);
 /* Blending by differences instead of weights reproduces equal texels exactly. */
 static inline float texel_blend(float a, float b, float c, float d, float fraction_x,
                                 float fraction_y)

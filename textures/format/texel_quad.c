@@ -1,4 +1,4 @@
-/* One loader and one blender of four texels for each format, generated from one reader for each type. A texel
+/* One loader of four texels and one blender of taps for each format, generated from one reader for each type. A texel
  * is a vector of four floats, so that its channels are decoded and blended together. */
 #include "base/check.h"
 #include "base/half.h"
@@ -114,13 +114,15 @@ SORT_ALWAYS_INLINE f32x4 read_float(const TexelTables *t, const uint8_t *p, uint
         for (int k = 0; k < 4; ++k)                                                                \
             f32x4_store(read_##type(t, texels[k], channels), out[k]);                              \
     }                                                                                              \
-    static f32x4 blend_##type##channels(const TexelTables *t, const uint8_t *a, const uint8_t *b,  \
-                                        const uint8_t *c, const uint8_t *d, float fraction_x,      \
-                                        float fraction_y)                                          \
+    static void blend_##type##channels(const TexelTables *t, const TexelTap *taps, uint32_t count, \
+                                       f32x4 *out)                                                 \
     {                                                                                              \
-        return texel_blend4(read_##type(t, a, channels), read_##type(t, b, channels),              \
-                            read_##type(t, c, channels), read_##type(t, d, channels), fraction_x,  \
-                            fraction_y);                                                           \
+        for (const TexelTap *tap = taps; tap < taps + count; ++tap)                                \
+            out[tap->place] = texel_blend4(read_##type(t, tap->texels[0], channels),               \
+                                           read_##type(t, tap->texels[1], channels),               \
+                                           read_##type(t, tap->texels[2], channels),               \
+                                           read_##type(t, tap->texels[3], channels),               \
+                                           tap->fraction_x, tap->fraction_y);                      \
     }
 #define LOADERS(type) LOADER(type, 1) LOADER(type, 2) LOADER(type, 3) LOADER(type, 4)
 
@@ -151,9 +153,9 @@ TexelLoadQuad texel_quad_loader(TexelFormat format)
     return loaders[row_of(format)][format.channel_count - 1];
 }
 
-TexelBlendQuad texel_quad_blender(TexelFormat format)
+TexelBlendTaps texel_taps_blender(TexelFormat format)
 {
-    static const TexelBlendQuad blenders[][4] = {
+    static const TexelBlendTaps blenders[][4] = {
         [SORT_TEXEL_U8] = BY_CHANNELS(blend_u8),     [SORT_TEXEL_U16] = BY_CHANNELS(blend_u16),
         [SORT_TEXEL_HALF] = BY_CHANNELS(blend_half), [SORT_TEXEL_FLOAT] = BY_CHANNELS(blend_float),
         [SRGB8_ROW] = BY_CHANNELS(blend_srgb8),
