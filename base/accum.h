@@ -36,7 +36,7 @@ static inline AccumWide accum_wide_from_double(double v)
     }
     int64_t whole = (int64_t)v;
     whole -= v < (double)whole; /* down */
-    return (AccumWide){(uint64_t)((v - (double)whole) * 0x1p64), whole};
+    return (AccumWide){(uint64_t)(int64_t)((v - (double)whole) * 0x1p63) << 1, whole};
 }
 
 static inline AccumWide accum_wide_from_float(float value)

@@ -20,6 +20,7 @@
 #include "sort/accel/accel_store.h"
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
+#include <string.h>
 
 enum { ACCEL_PACKET = 8 };
 
@@ -107,6 +108,28 @@ static inline void ray_batch_start(RayBatch *b, uint32_t i, float3 origin, float
     b->direction[0][i] = direction.x, b->direction[1][i] = direction.y;
     b->direction[2][i] = direction.z;
     b->t_min[i] = 0.0f, b->t_max[i] = t_max, b->time[i] = time;
+    b->past[i] = (RayPast){0};
+}
+/* Sets where ray i goes, but not its time. ray_batch_begin makes it one that begins. */
+static inline void ray_batch_aim(RayBatch *b, uint32_t i, float3 origin, float3 direction,
+                                 float t_max)
+{
+    b->origin[0][i] = origin.x, b->origin[1][i] = origin.y, b->origin[2][i] = origin.z;
+    b->direction[0][i] = direction.x, b->direction[1][i] = direction.y;
+    b->direction[2][i] = direction.z;
+    b->t_max[i] = t_max;
+}
+/* Makes rays [first, first + count) ones that have passed nothing. */
+static inline void ray_batch_begin(RayBatch *b, uint32_t first, uint32_t count)
+{
+    memset(b->t_min + first, 0, count * sizeof *b->t_min);
+    memset(b->past + first, 0, count * sizeof *b->past);
+}
+/* Sends ray i on from another place without an end, at its time. */
+static inline void ray_batch_restart(RayBatch *b, uint32_t i, float3 origin, float3 direction)
+{
+    ray_batch_aim(b, i, origin, direction, INFINITY);
+    b->t_min[i] = 0.0f;
     b->past[i] = (RayPast){0};
 }
 static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)

@@ -153,11 +153,14 @@ static void query_init(Query *query, const Accel *accel)
 
 static void query_ray(Query *query, const RayBatch *rays, uint32_t i)
 {
-    query->past = rays->past[i];
-    query->past_t = rays->t_min[i];
-    if (query->past.next == 0) /* what is before the surface met first has not been passed */
-        query->past_t -= query->accel->slack_m;
     query->best = 0;
+    query->past.first = rays->past[i].first;
+    if (query->past.first != 0) {
+        query->past = rays->past[i];
+        query->past_t = rays->t_min[i];
+        if (query->past.next == 0) /* what is before the surface met first has not been passed */
+            query->past_t -= query->accel->slack_m;
+    }
     query->context.filter = query->past.first != 0 || query->open_sets != 0 ? skip_past : NULL;
 }
 
@@ -555,48 +558,12 @@ static void occlude_singles(const Accel *accel, const Group *group, const Shadow
     }
 }
 
-/* Rays [first, first + ACCEL_PACKET) of the group. Lanes without a ray hold copies of the first one:
- * nothing odd can come from them. */
-static void occlude_packet(const Accel *accel, const Group *group, uint32_t first,
-                           const ShadowBatch *batch, bool *out_blocked)
-{
-    const RayBatch *rays = &batch->rays;
-    _Alignas(32) int valid[ACCEL_PACKET];
-    struct RTCRay8 p;
-    ShadowQuery query;
-    shadow_query_init(&query, accel, batch, group);
-    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
-        bool is_ray = first + lane < group->count;
-        uint32_t i = group->ray[is_ray ? first + lane : first];
-        valid[lane] = is_ray ? -1 : 0;
-        p.org_x[lane] = rays->origin[0][i];
-        p.org_y[lane] = rays->origin[1][i];
-        p.org_z[lane] = rays->origin[2][i];
-        p.tnear[lane] = rays->t_min[i];
-        p.dir_x[lane] = rays->direction[0][i];
-        p.dir_y[lane] = rays->direction[1][i];
-        p.dir_z[lane] = rays->direction[2][i];
-        p.time[lane] = rays->time[i];
-        p.tfar[lane] = rays->t_max[i];
-        p.mask[lane] = shadow_mask(batch, i, MASK_OPAQUE);
-        p.id[lane] = i;
-        p.flags[lane] = 0;
-    }
-    rtcOccluded8(valid, accel->top, &query.context, &p);
-    for (uint32_t lane = 0; lane < ACCEL_PACKET && first + lane < group->count; ++lane)
-        out_blocked[first + lane] = p.tfar[lane] < 0.0f;
-}
-
 /* Opaque surfaces, any of them. What gets through is clear, or has to be followed through surfaces
  * with alpha. */
 static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *batch)
 {
     bool blocked[GROUP];
-    if (!has_packets(accel))
-        occlude_singles(accel, group, batch, blocked);
-    else
-        for (uint32_t first = 0; first < group->count; first += ACCEL_PACKET)
-            occlude_packet(accel, group, first, batch, blocked);
+    occlude_singles(accel, group, batch, blocked);
     for (uint32_t k = 0; k < group->count; ++k) {
         ShadowState through = accel->has_alpha ? SHADOW_RESUMED : SHADOW_CLEAR;
         batch->state[group->ray[k]] = (uint8_t)(blocked[k] ? SHADOW_BLOCKED : through);
@@ -634,10 +601,67 @@ static void trace_state(const Accel *accel, ShadowBatch *batch, uint32_t count, 
     }
 }
 
+/* Fills a packet with the rays from `first` on, some of which are no rays. */
+static void load_shadow_packet(struct RTCRay8 *p, const ShadowBatch *batch, uint32_t first)
+{
+    enum { ROW_BYTES = ACCEL_PACKET * sizeof(float) };
+    const RayBatch *rays = &batch->rays;
+    memcpy(p->org_x, rays->origin[0] + first, ROW_BYTES);
+    memcpy(p->org_y, rays->origin[1] + first, ROW_BYTES);
+    memcpy(p->org_z, rays->origin[2] + first, ROW_BYTES);
+    memcpy(p->tnear, rays->t_min + first, ROW_BYTES);
+    memcpy(p->dir_x, rays->direction[0] + first, ROW_BYTES);
+    memcpy(p->dir_y, rays->direction[1] + first, ROW_BYTES);
+    memcpy(p->dir_z, rays->direction[2] + first, ROW_BYTES);
+    memcpy(p->time, rays->time + first, ROW_BYTES);
+    memcpy(p->tfar, rays->t_max + first, ROW_BYTES);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
+        p->mask[lane] = shadow_mask(batch, first + lane, MASK_OPAQUE);
+        p->id[lane] = first + lane;
+        p->flags[lane] = 0;
+    }
+}
+
+/* Traces the QUEUED ones of rays [first, first + ACCEL_PACKET), as far as there are `count`, side by side: any opaque surface
+ * blocks one, so that nothing depends on its company. */
+static void occlude_packet(const Accel *accel, ShadowBatch *batch, uint32_t first, uint32_t count)
+{
+    _Alignas(32) int valid[ACCEL_PACKET];
+    struct RTCRay8 p;
+    ShadowQuery query = {.accel = accel, .open_sets = batch->open_sets};
+    uint8_t *state = batch->state + first;
+    uint8_t through = accel->has_alpha ? SHADOW_RESUMED : SHADOW_CLEAR;
+    int queued[ACCEL_PACKET], any = 0;
+    uint64_t open_sets = 0;
+    load_shadow_packet(&p, batch, first);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) /* loops of vectors: all lanes */
+        queued[lane] = -((state[lane] == SHADOW_QUEUED) & (first + lane < count));
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
+        valid[lane] = queued[lane] & -!(p.tfar[lane] < p.tnear[lane]);
+        any |= valid[lane];
+    }
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane)
+        open_sets |= batch->open_sets[first + lane];
+    if (any) {
+        rtcInitIntersectContext(&query.context);
+        query.context.filter = open_sets != 0 ? skip_open : NULL;
+        rtcOccluded8(valid, accel->top, &query.context, &p);
+    }
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
+        uint8_t traced = p.tfar[lane] < 0.0f ? SHADOW_BLOCKED : through;
+        traced = valid[lane] ? traced : SHADOW_CLEAR;
+        state[lane] = queued[lane] ? traced : state[lane];
+    }
+}
+
 void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
 {
     CHECK(count <= batch->capacity);
-    trace_state(accel, batch, count, SHADOW_QUEUED, occlude_group);
+    if (has_packets(accel))
+        for (uint32_t first = 0; first < count; first += ACCEL_PACKET)
+            occlude_packet(accel, batch, first, count);
+    else
+        trace_state(accel, batch, count, SHADOW_QUEUED, occlude_group);
     if (accel->has_alpha)
         trace_state(accel, batch, count, SHADOW_RESUMED, alpha_group);
 }

@@ -46,24 +46,21 @@ static LightKinds without(LightKinds kinds, uint32_t hidden)
     return kinds;
 }
 
-void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, float3 wi, uint32_t invisible_to)
+LightKinds kinds_of_light(const Wave *w, const Path *path, BsdfPoint bsdf, float3 wi,
+                          uint32_t invisible_to)
 {
-    const Path *path = &w->paths[i];
-    LightKinds *kinds = &w->light_kinds[i];
-    if (path->flags & PATH_SEEN) {
-        *kinds = w->path_kinds[path->sample];
-        return;
-    }
-    bsdf_point_sample_kinds(bsdf, wi, 0, 0, kinds->fraction);
+    LightKinds kinds;
+    if (path->flags & PATH_SEEN)
+        return w->path_kinds[path->sample];
+    bsdf_point_sample_kinds(bsdf, wi, 0, 0, kinds.fraction);
     uint32_t hidden = wave_hidden_kinds(RAY_REFLECTION, invisible_to);
-    if (hidden && !bsdf_point_is_transmitted(bsdf, wi))
-        *kinds = without(*kinds, hidden);
+    return hidden && !bsdf_point_is_transmitted(bsdf, wi) ? without(kinds, hidden) : kinds;
 }
 
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how)
 {
     ASSERT(path < w->paths + w->count);
-    LightKinds kinds = how.is_met ? w->path_kinds[path->sample] : w->light_kinds[path - w->paths];
+    LightKinds kinds = how.is_met ? w->path_kinds[path->sample] : *how.kinds;
     if (how.is_met && how.hidden && how.bounces == 1)
         kinds = without(kinds, how.hidden);
     for (int k = 0; k < BSDF_KINDS; ++k)

@@ -47,10 +47,10 @@ void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, ui
     lights->end_error_m[lane] = point.error_m;
 }
 
-void wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+void wave_send_to_mesh(Wave *w, uint32_t shadow, SurfaceLane surface, const LightRows *lights,
                        Spectrum factor)
 {
-    uint32_t k = surface.lane;
+    uint32_t k = surface.lane, i = w->lights[shadow].path;
     Ray ray = {.origin = surface_vector(surface, surface.block->P),
                .direction = wide_get3(lights->wi, k),
                .t_max = INFINITY,
@@ -58,6 +58,7 @@ void wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows
     HitQuery query = query_of(lights, k);
     query.depth = surface_depth(surface) + 1;
     MeshLight *mesh = queue(w, i, factor, &query, &ray, lights->pdf[k]);
+    mesh->shadow = shadow;
     mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
     mesh->history.kind = 0;
 }
@@ -68,7 +69,7 @@ static void add_met(Wave *w, uint32_t i, uint32_t instance, uint32_t depth, Spec
     const SceneInstance *source = &w->shared->scene->instances[instance];
     const Path *path = &w->paths[i];
     uint32_t hidden = wave_hidden_kinds(path->history.kind, source->light_visibility.invisible_to);
-    wave_add_light(w, path, light, (LightArrival){true, source->light_group, depth, hidden});
+    wave_add_light(w, path, light, (LightArrival){true, source->light_group, depth, hidden, NULL});
 }
 
 void wave_meet_mesh(Wave *w, uint32_t i, SurfaceLane surface, Spectrum factor, float distance_m,
@@ -104,7 +105,7 @@ static void deliver(Wave *w, const MeshLight *mesh, Spectrum radiance)
     if (mesh->is_met)
         add_met(w, mesh->path, mesh->query.instance, mesh->query.depth, light);
     else
-        wave_set_shadow_light(w, mesh->path, light,
+        wave_set_shadow_light(w, mesh->shadow, light,
                               w->shared->scene->instances[mesh->query.instance].light_group);
 }
 

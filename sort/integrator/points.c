@@ -4,19 +4,6 @@
 #include "sort/shade/footprint_ray.h"
 #include <string.h>
 
-void points_draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot, uint16_t live,
-                       WideRow out_u[2])
-{
-    const SampleKey *keys[SSL_BLOCK];
-    uint32_t dimensions[SSL_BLOCK];
-    for (uint32_t k = 0; k < points->count; ++k) {
-        const Path *path = &w->paths[points->path[k]];
-        keys[k] = &path->key;
-        dimensions[k] = sample_dimension(path->event, slot);
-    }
-    sampler_2d_points(&w->shared->sampler, keys, dimensions, live, out_u);
-}
-
 /* --- drawing ------------------------------------------------------------------------------------- */
 
 /* Returns whether the light shines on this path: PATH_ALONE sees no meshes but catchers and lamps. */
@@ -39,10 +26,9 @@ static bool may_shine(const Wave *w, uint32_t i, SurfaceLane surface, const Ligh
 
 /* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
 static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facing *facing,
-                            uint16_t live, LightRows *lights)
+                            const WideRow u[2], uint16_t live, LightRows *lights)
 {
-    alignas(64) WideRow u[2], time = {0};
-    points_draw_pairs(w, points, SAMPLE_LIGHT_UV, live, u);
+    alignas(64) WideRow time = {0};
     for (uint32_t k = 0; k < points->count && w->reads.time; ++k)
         time[k] = w->rays.time[points->path[k]];
     const LightQueries queries = {.position = points->surfaces->P,
@@ -51,7 +37,7 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facin
                                   .time = time,
                                   .u = u};
     uint16_t drawn = lights_sample_points(w->shared->lights, &queries, live, lights);
-    WIDE_EACH(k, drawn)
+    WIDE_EACH(k, w->reads.special_lights || w->reads.catchers ? drawn : 0)
     if (!may_shine(w, points->path[k], (SurfaceLane){points->surfaces, k}, lights))
         drawn = (uint16_t)(drawn & ~(1u << k));
     return drawn;
@@ -102,22 +88,23 @@ static void hide_kinds(const BsdfBlock *block, const LightRows *lights, uint16_t
 }
 
 /* Sets the weights of light samples whose directions BSDF sampling draws with the densities bsdf_pdf per solid angle. */
-static void weigh_samples(const WaveShared *s, const LightRows *lights, const BsdfRow bsdf_pdf,
+static void weigh_samples(const Wave *w, const LightRows *lights, const BsdfRow bsdf_pdf,
                           uint16_t drawn, WideRow out_weight)
 {
-    bool competes = s->strategy == WAVE_STRATEGY_MIS;
+    WaveStrategy strategy = w->shared->strategy;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
         float ratio = bsdf_pdf[k] / lights->pdf[k];
         float rival = lights->is_environment[k] ? ratio : ratio * ratio;
         float weight = isinf(lights->pdf[k]) ? 1.0f : 1.0f / (1.0f + rival);
-        out_weight[k] = competes ? weight : 0.0f;
+        weight = strategy == WAVE_STRATEGY_MIS ? weight : 0.0f;
+        bool is_alone = lights->is_delta[k] | (strategy == WAVE_STRATEGY_LIGHTS);
+        out_weight[k] = is_alone ? 1.0f : weight;
     }
-    WIDE_EACH(k, drawn)
+    WIDE_EACH(k, w->reads.special_lights ? drawn : 0)
     {
         const SceneLightVisibility *visibility = lights->visibility[k];
         ASSERT(lights->pdf[k] > 0.0f && bsdf_pdf[k] >= 0.0f);
-        if (lights->is_delta[k] | visibility->is_shadowless | (visibility->open_sets != 0) |
-            visibility->is_sampled_only | (s->strategy == WAVE_STRATEGY_LIGHTS))
+        if (visibility->is_shadowless | (visibility->open_sets != 0) | visibility->is_sampled_only)
             out_weight[k] = 1.0f;
     }
 }
@@ -129,7 +116,7 @@ static uint16_t weigh_lights(const Wave *w, const PointBlock *points, const Ligh
                              WideRow out_factor[3])
 {
     alignas(64) WideRow weight, beta[3] = {{0}};
-    weigh_samples(w->shared, lights, bsdf_pdf, drawn, weight);
+    weigh_samples(w, lights, bsdf_pdf, drawn, weight);
     WIDE_EACH(k, drawn)
     {
         const Path *path = &w->paths[points->path[k]];
@@ -158,49 +145,55 @@ static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *light
 }
 
 /* Starts the path's shadow ray. */
-static void start_shadow_ray(Wave *w, uint32_t i, uint32_t lane, const RayRows *aim,
-                             const LightRows *lights)
+static void start_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, uint32_t lane,
+                             const RayRows *aim, const LightRows *lights)
 {
-    /* An empty segment is clear. */
-    float t_max = lights->visibility[lane]->is_shadowless ? -1.0f : aim->t_max[lane];
-    ray_batch_start(&w->shadow.rays, i, wide_get3(aim->origin, lane),
-                    wide_get3(aim->direction, lane), t_max, w->rays.time[i]);
-    w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
-    w->shadow.open_sets[i] = lights->visibility[lane]->open_sets;
-    w->shadow.state[i] = SHADOW_QUEUED;
+    float t_max = aim->t_max[lane];
+    if (w->reads.special_lights) {
+        if (lights->visibility[lane]->is_shadowless)
+            t_max = -1.0f; /* an empty segment is clear */
+        w->shadow.open_sets[shadow] = lights->visibility[lane]->open_sets;
+    }
+    if (w->reads.catchers)
+        w->shadow.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
+    if (w->reads.time)
+        w->shadow.rays.time[shadow] = w->rays.time[i];
+    ray_batch_aim(&w->shadow.rays, shadow, wide_get3(aim->origin, lane),
+                  wide_get3(aim->direction, lane), t_max);
 }
 
 /* Returns `factor` times the light's radiance. Radiance that takes a kernel or a lookup is queued, and multiplied in later. */
-static Spectrum light_of(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+static Spectrum light_of(Wave *w, uint32_t shadow, SurfaceLane surface, const LightRows *lights,
                          Spectrum factor)
 {
-    uint32_t k = surface.lane;
+    uint32_t k = surface.lane, i = w->lights[shadow].path;
     switch (lights->value[k]) {
     case LIGHT_VALUE_KNOWN:
         return spectrum_mul(factor, light_radiance(lights, k));
     case LIGHT_VALUE_ENVIRONMENT: {
         EnvironmentFootprint cell = lights_environment_cell(w->shared->lights, lights->place[k].uv);
-        wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
+        wave_queue_sky(w, &(SkyLight){.path = i, .shadow = shadow, .factor = factor}, &cell);
         return factor;
     }
     case LIGHT_VALUE_MESH:
         break;
     }
-    const ShadeGlow *glow =
-        &w->shared->glows[hit_material(w->shared->scene, lights->instance[k], lights->triangle[k])];
+    const ShadeGlow *glow = &w->shared->glows[lights->material[k]];
     if (glow->is_constant)
         return spectrum_mul(factor, lights->is_backfacing[k] ? glow->back : glow->front);
-    wave_send_to_mesh(w, i, surface, lights, factor);
+    wave_send_to_mesh(w, shadow, surface, lights, factor);
     return factor;
 }
 
 /* Sends a shadow ray that carries `factor` times the light's radiance. */
-static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
-                            const RayRows *aim, Spectrum factor)
+static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
+                            const LightRows *lights, const RayRows *aim, Spectrum factor)
 {
-    ShadowLight *out = &w->lights[i];
-    uint32_t k = surface.lane;
-    out->depth = surface_depth(surface) + 1;
+    uint32_t k = surface.lane, shadow = wave_add_shadow(w, i, surface_depth(surface) + 1);
+    ShadowLight *out = &w->lights[shadow];
+    if (w->path_kinds)
+        w->light_kinds[shadow] = kinds_of_light(w, &w->paths[i], bsdf, wide_get3(lights->wi, k),
+                                                lights->visibility[k]->invisible_to);
     /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
     if (w->reads.shadow_footprints) {
         SurfaceHit hit = surface_get(surface);
@@ -209,21 +202,22 @@ static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, const Ligh
     }
     /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
     out->is_cone = w->paths[i].history.is_cone;
-    Spectrum light = light_of(w, i, surface, lights, factor);
-    start_shadow_ray(w, i, k, aim, lights);
-    wave_set_shadow_light(w, i, light, lights->light_group[k]);
+    Spectrum light = light_of(w, shadow, surface, lights, factor);
+    start_shadow_ray(w, i, shadow, k, aim, lights);
+    wave_set_shadow_light(w, shadow, light, lights->light_group[k]);
 }
 
 /* --- all of it ------------------------------------------------------------------------------------- */
 
 void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block,
-                          const Facing *facing, const Guidance *guidance, uint16_t live)
+                          const Facing *facing, const Guidance *guidance, const WideRow u[2],
+                          uint16_t live)
 {
     LightRows lights;
     alignas(64) BsdfRow f[3], pdf, factor[3];
     RayRows aim;
     uint16_t smooth = live & bsdf_block_smooth(block);
-    uint16_t drawn = smooth ? draw_lights(w, points, facing, smooth, &lights) : 0;
+    uint16_t drawn = smooth ? draw_lights(w, points, facing, u, smooth, &lights) : 0;
     if (drawn == 0)
         return;
     bsdf_block_eval(block, lights.wi, drawn, f, pdf);
@@ -236,14 +230,13 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (w->keeps_diffuse_fraction)
         hide_kinds(block, &lights, drawn, f);
     drawn = weigh_lights(w, points, &lights, f, pdf, drawn, factor);
+    uint32_t first = w->shadow_count;
     WIDE_EACH(k, drawn)
     {
         uint32_t i = points->path[k];
         know_sky(w, &lights, k, pdf[k]);
-        if (w->path_kinds)
-            kinds_record_light(w, i, (BsdfPoint){block, k}, wide_get3(lights.wi, k),
-                               lights.visibility[k]->invisible_to);
-        send_shadow_ray(w, i, (SurfaceLane){points->surfaces, k}, &lights, &aim,
-                        (Spectrum){{factor[0][k], factor[1][k], factor[2][k]}});
+        send_shadow_ray(w, i, (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k}, &lights,
+                        &aim, (Spectrum){{factor[0][k], factor[1][k], factor[2][k]}});
     }
+    ray_batch_begin(&w->shadow.rays, first, w->shadow_count - first);
 }

@@ -9,6 +9,7 @@ typedef struct PointBlock {
     const SurfaceBlock *surfaces;
     const uint32_t *path; /* by lane */
     uint32_t count;
+    uint32_t flags[SSL_BLOCK]; /* PathFlags of the paths when the block began, 0 in other lanes */
 } PointBlock;
 
 /* How the points of a block are seen by what light sampling and densities of lights ask for. */
@@ -17,18 +18,25 @@ typedef struct Facing {
     uint32_t sides[SSL_BLOCK];     /* SkySides from which light counts */
 } Facing;
 
+/* Returns the lanes of flags that have this one. */
+static inline uint16_t points_with(const uint32_t flags[SSL_BLOCK], uint32_t flag)
+{
+    WideInts mask;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        mask[k] = -((flags[k] & flag) != 0);
+    return wide_lanes(mask);
+}
+
 /* Returns the link set of the instance that the surface belongs to. */
 static inline uint32_t points_link_set(const Wave *w, SurfaceLane surface)
 {
-    return w->shared->scene->instances[surface_instance(surface)].link_set;
+    return w->reads.link_sets ? w->shared->scene->instances[surface_instance(surface)].link_set : 0;
 }
 
-/* Draws the pair of a slot for each point of `live`. */
-void points_draw_pairs(const Wave *w, const PointBlock *points, SampleSlot slot, uint16_t live,
-                       WideRow out_u[2]);
 /* Samples one light for each point of `live`, and sends shadow rays to those that can contribute. guidance: NULL where no
- * field takes part. */
+ * field takes part; u: a pair of random numbers by lane. */
 void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block,
-                          const Facing *facing, const Guidance *guidance, uint16_t live);
+                          const Facing *facing, const Guidance *guidance, const WideRow u[2],
+                          uint16_t live);
 
 #endif

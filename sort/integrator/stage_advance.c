@@ -61,22 +61,45 @@ static void roulette(Wave *w)
     play(w->shared, &block);
 }
 
-void stage_advance(Wave *w)
+/* Moves paths to the places of dead ones, in their order, which decides the sums of samples that have several paths. */
+static void close_gaps_in_order(Wave *w)
 {
     uint32_t kept = 0;
-    roulette(w);
-    for (uint32_t i = 0; i < w->count; ++i) {
-        if (w->paths[i].flags & PATH_DEAD)
+    for (uint32_t i = 0; i < w->count + w->spawned_count; ++i) {
+        if (i < w->count && w->paths[i].flags & PATH_DEAD)
             continue;
         if (kept != i)
             wave_copy_path(w, kept, i);
         ++kept;
     }
-    for (uint32_t i = w->count; i < w->count + w->spawned_count; ++i, ++kept)
-        if (kept != i)
-            wave_copy_path(w, kept, i);
-    ASSERT(kept <= w->capacity);
     w->count = kept;
+}
+
+/* Moves the last paths to the places of dead ones: fewer moves. Where samples have one path, nothing depends on their order. */
+static void close_gaps(Wave *w)
+{
+    uint32_t end = w->count;
+    ASSERT(w->spawned_count == 0);
+    for (uint32_t i = 0; i < end; ++i) {
+        if (!(w->paths[i].flags & PATH_DEAD))
+            continue;
+        do
+            --end;
+        while (end > i && w->paths[end].flags & PATH_DEAD);
+        if (end > i)
+            wave_copy_path(w, i, end);
+    }
+    w->count = end;
+}
+
+void stage_advance(Wave *w)
+{
+    roulette(w);
+    if (w->reads.catchers)
+        close_gaps_in_order(w);
+    else
+        close_gaps(w);
+    ASSERT(w->count <= w->capacity);
     w->spawned_count = 0;
     if (w->lessons)
         lessons_advance(w);

@@ -107,9 +107,13 @@ static void deliver_found(Wave *w, const CausticWalk *k, BsdfPoint bsdf, Spectru
     light = spectrum_scale(light, weight);
     if (spectrum_is_black(light))
         return;
-    if (w->path_kinds)
-        kinds_record_light(w, k->path, bsdf, k->aim.wi, 0);
-    wave_add_light(w, path, light, (LightArrival){.group = group, .bounces = bounces});
+    LightArrival arrival = {.group = group, .bounces = bounces};
+    LightKinds kinds;
+    if (w->path_kinds) {
+        kinds = kinds_of_light(w, path, bsdf, k->aim.wi, 0);
+        arrival.kinds = &kinds;
+    }
+    wave_add_light(w, path, light, arrival);
 }
 
 /* Adds the light of `count` <= SSL_BLOCK walks whose surfaces are those of the kernel's run from `first` on. */

@@ -57,11 +57,14 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
             lights_know_sky(lights, &hit.place, path->pdf, &hit.radiance))
             hit.value = LIGHT_VALUE_KNOWN;
         if (hit.value == LIGHT_VALUE_ENVIRONMENT)
-            meet_sky(w, &(SkyLight){i, true, is_backdrop, part}, ray.direction, hit.place.uv);
+            meet_sky(
+                w,
+                &(SkyLight){.path = i, .is_met = true, .is_backdrop = is_backdrop, .factor = part},
+                ray.direction, hit.place.uv);
         else if (is_backdrop)
             wave_add_backdrop(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else if (!caustics_take_seen(w, i, k, spectrum_mul(part, hit.radiance),
-                                     &(LightArrival){true, hit.light_group, path->depth, 0}))
+                                     &(LightArrival){true, hit.light_group, path->depth, 0, NULL}))
             wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, hit.visibility,
                          at);
     }
@@ -103,7 +106,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
         spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), mis_weight);
     if (wave_gathers_light(w->shared) && !hit.is_beside &&
         !caustics_take_met(w, i, light, w->hits.t[i], found,
-                           &(LightArrival){true, hit.light_group, path->depth, 0}))
+                           &(LightArrival){true, hit.light_group, path->depth, 0, NULL}))
         wave_add_met(w, path, found, hit.light_group, hit.visibility, FILM_AT_EMISSION);
     bool is_hidden = !(path->flags & PATH_SEEN) && hit.visibility->invisible_to & SCENE_RAYS_CAMERA;
     if (hit.is_beside || is_hidden || hit.visibility->is_permeable)

@@ -1,21 +1,22 @@
 /* Shadow rays: adds the light of those that are clear, attenuated by alpha surfaces on their way. */
 #include "sort/integrator/wave_state.h"
 
-/* Computes the alpha surfaces that the shadow rays of `count` <= SSL_BLOCK paths met. */
-static void find_alpha(const Wave *w, const uint32_t *paths, uint32_t count, uint32_t crossing,
+/* Computes the alpha surfaces that `count` <= SSL_BLOCK shadow rays met. */
+static void find_alpha(const Wave *w, const uint32_t *met, uint32_t count, uint32_t crossing,
                        SurfaceBlock *out)
 {
     HitRays rays;
-    uint32_t material = w->materials[paths[0]];
-    wave_load_hits(&w->shadow.rays, &w->shadow.hits, paths, count, &rays, out);
+    uint32_t material = w->materials[met[0]];
+    wave_load_hits(&w->shadow.rays, &w->shadow.hits, met, count, &rays, out);
     out->material = material;
     for (uint32_t k = 0; k < count; ++k) {
-        uint32_t i = paths[k];
+        uint32_t i = met[k];
         ASSERT(w->shadow.state[i] == SHADOW_ALPHA && w->materials[i] == material);
         rays.diff[k] = &w->lights[i].diff;
         out->depth[k] = (int32_t)w->lights[i].depth;
-        out->draw[k] = wave_draw(&w->paths[i], crossing);
-        out->history[k] = w->paths[i].history;
+        const Path *path = &w->paths[w->lights[i].path];
+        out->draw[k] = wave_draw(path, crossing);
+        out->history[k] = path->history;
         out->history[k].kind = RAY_SHADOW;
         out->history[k].is_cone = w->lights[i].is_cone;
     }
@@ -63,7 +64,7 @@ static uint32_t shade_alpha(Wave *w, uint32_t count, uint32_t crossing)
 static uint32_t collect_alpha(Wave *w)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < w->count; ++i)
+    for (uint32_t i = 0; i < w->shadow_count; ++i)
         if (w->shadow.state[i] == SHADOW_ALPHA)
             w->members[count++] = i;
     return count;
@@ -71,19 +72,23 @@ static uint32_t collect_alpha(Wave *w)
 
 void stage_shadow(Wave *w)
 {
-    uint32_t passes = 0;
-    for (uint32_t i = 0; i < w->count; ++i)
-        w->counters.shadow_rays += w->shadow.state[i] == SHADOW_QUEUED;
-    accel_occluded(w->shared->accel, &w->shadow, w->count);
+    uint32_t passes = 0, queued = 0;
+    for (uint32_t i = 0; i < w->shadow_count; ++i)
+        queued += w->shadow.state[i] == SHADOW_QUEUED;
+    w->counters.shadow_rays += queued;
+    accel_occluded(w->shared->accel, &w->shadow, w->shadow_count);
     for (uint32_t n = collect_alpha(w); n > 0; n = collect_alpha(w)) {
         /* A ray that has passed this many surfaces counts as blocked. */
         if (++passes > w->shared->settings->max_transparent || shade_alpha(w, n, passes) == 0)
             break;
-        accel_occluded(w->shared->accel, &w->shadow, w->count);
+        accel_occluded(w->shared->accel, &w->shadow, w->shadow_count);
     }
-    for (uint32_t i = 0; i < w->count; ++i)
+    for (uint32_t i = 0; i < w->shadow_count; ++i) {
+        const ShadowLight *light = &w->lights[i];
         if (w->shadow.state[i] == SHADOW_CLEAR)
-            wave_add_light(
-                w, &w->paths[i], w->lights[i].light,
-                (LightArrival){.group = w->lights[i].light_group, .bounces = w->lights[i].depth});
+            wave_add_light(w, &w->paths[light->path], light->light,
+                           (LightArrival){.group = light->light_group,
+                                          .bounces = light->depth,
+                                          .kinds = w->light_kinds ? &w->light_kinds[i] : NULL});
+    }
 }

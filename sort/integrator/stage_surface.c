@@ -175,40 +175,53 @@ static bool is_at_limit(const WaveShared *s, const PathHistory *history)
            history->transmission >= limit->max_transmission;
 }
 
-/* Updates the path's state, without its ray, after a scatter. Passing straight through a surface is no bounce:
- * densities of lights go on referring to the last surface that scattered. */
-static void update_path(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
-                        const BsdfDrawn *drawn)
+/* Counts a scatter in a path's history, and multiplies its throughput. */
+static Path *count_scatter(Wave *w, uint32_t i, uint32_t k, const BsdfDrawn *drawn)
 {
     Path *path = &w->paths[i];
-    const Facing *facing = exit->facing;
-    uint32_t k = surface.lane, flags = drawn->flags[k];
     ASSERT(drawn->pdf[k] > 0.0f);
-    if (w->caustics)
-        caustics_follow(w, i, surface, drawn);
     SPECTRUM_EACH(c) path->beta.c[c] *= drawn->weight[c][k];
     ++path->event;
-    record_scatter(&path->history, flags);
-    if (flags & SSL_LOBE_TRANSPARENT) {
-        if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
-            path->history.transparent > w->shared->settings->max_transparent)
-            path->flags |= PATH_DEAD;
-        return;
-    }
+    record_scatter(&path->history, drawn->flags[k]);
+    return path;
+}
+
+/* Sends the path straight on through a surface. That is no bounce: densities of lights go on referring to the last surface that
+ * scattered, and the ray and its footprint stay as they are. */
+static void pass_surface(Wave *w, uint32_t i, uint32_t k, const BsdfDrawn *drawn)
+{
+    Path *path = count_scatter(w, i, k, drawn);
+    if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
+        path->history.transparent > w->shared->settings->max_transparent)
+        path->flags |= PATH_DEAD;
+    ray_batch_pass(&w->rays, &w->hits, i);
+}
+
+/* Sends the path's ray along the direction in which it was scattered. */
+static void bounce(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
+                   const BsdfDrawn *drawn)
+{
+    uint32_t k = surface.lane;
+    Path *path = count_scatter(w, i, k, drawn);
+    uint32_t flags = path->flags & ~(uint32_t)PATH_SPECULAR;
     ++path->depth;
     path->eta_scale *= drawn->eta[k] * drawn->eta[k];
     path->pdf = exit->pdf[k];
     path->from = surface_vector(surface, surface.block->P);
-    path->from_n = wide_get3(facing->normal, k);
+    path->from_n = wide_get3(exit->facing->normal, k);
     path->from_set = points_link_set(w, surface);
-    path->from_sides = facing->sides[k];
-    path->flags &= ~(uint32_t)PATH_SPECULAR;
-    if (flags & SSL_LOBE_DELTA)
-        path->flags |= PATH_SPECULAR;
+    path->from_sides = exit->facing->sides[k];
+    if (drawn->flags[k] & SSL_LOBE_DELTA)
+        flags |= PATH_SPECULAR;
     else
         path->least_pdf = minf(path->least_pdf, drawn->pdf[k]);
-    if (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->history))
-        path->flags |= PATH_LAST;
+    if (path->depth >= w->reads.least_limit &&
+        (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->history)))
+        flags |= PATH_LAST;
+    path->flags = flags;
+    float3 wi = wide_get3(drawn->wi, k);
+    ASSERT(f3_is_unit(wi));
+    ray_batch_restart(&w->rays, i, wide_get3(exit->origin, k), wi);
 }
 
 /* Enters a translucent body, where the path walks until it leaves by a diffuse bounce (leave_body). */
@@ -244,15 +257,33 @@ static void record_diffuse_fraction(Path *path, BsdfPoint bsdf, const BsdfDrawn 
     path->diffuse = kinds[BSDF_KIND_DIFFUSE];
 }
 
-/* Draws the directions of all points of `live`. Returns those that have one. guidance: NULL where no field takes part, whose
- * mixtures set out_pdf. */
+/* Draws two pairs of random numbers for each point of `live`: for light sampling, as far as points of `lit` are among them, and
+ * for the direction. */
+static void draw_pairs(const Wave *w, const PointBlock *points, uint16_t lit, uint16_t live,
+                       WideRow out_light[2], WideRow out_bsdf[2])
+{
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t dimensions[SSL_BLOCK];
+    SampleSlot first = lit ? SAMPLE_LIGHT_UV : SAMPLE_BSDF_UV;
+    for (uint32_t k = 0; k < points->count; ++k) {
+        const Path *path = &w->paths[points->path[k]];
+        keys[k] = &path->key;
+        dimensions[k] = sample_dimension(path->event, first);
+    }
+    if (lit)
+        sampler_pairs_points(&w->shared->sampler, keys, dimensions,
+                             SAMPLE_BSDF_UV - SAMPLE_LIGHT_UV, live, out_light, out_bsdf);
+    else
+        sampler_2d_points(&w->shared->sampler, keys, dimensions, live, out_bsdf);
+}
+
+/* Draws the directions of all points of `live` by the pairs in u. Returns those that have one. guidance: NULL where no field
+ * takes part, whose mixtures set out_pdf. */
 static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const BsdfBlock *block,
-                             const Guidance *guidance, uint16_t live, BsdfDrawn *out,
+                             const Guidance *guidance, BsdfRow u[3], uint16_t live, BsdfDrawn *out,
                              WideRow out_pdf)
 {
-    alignas(64) BsdfRow u[3] = {{0}};
     live &= bsdf_block_scattering(block);
-    points_draw_pairs(w, points, SAMPLE_BSDF_UV, live, u);
     WIDE_EACH(k, live & bsdf_block_two_sided(block))
     {
         const Path *path = &w->paths[points->path[k]];
@@ -263,30 +294,27 @@ static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const Bsdf
                     : bsdf_block_sample(block, u, live, out);
 }
 
-/* Sends the path's ray along the sampled direction. */
-static void continue_path(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                          const BsdfDrawn *drawn, const Exit *exit)
+/* Sends the paths of `going` along the directions that were drawn for them. */
+static void continue_paths(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                           const BsdfDrawn *drawn, const Exit *exit, uint16_t going)
 {
-    Path *path = &w->paths[i];
-    uint32_t k = surface.lane, flags = drawn->flags[k];
-    bool is_transparent = flags & SSL_LOBE_TRANSPARENT;
-    path->flags &= ~(uint32_t)PATH_AT_CATCHER;
-    if (flags & SSL_LOBE_SUBSURFACE) {
-        enter_body(w, i, surface, bsdf, drawn);
-        return;
-    }
-    if (w->keeps_diffuse_fraction && !is_transparent)
-        record_diffuse_fraction(path, bsdf, drawn);
-    update_path(w, i, surface, exit, drawn);
-    if (is_transparent) { /* the ray and its footprint stay as they are */
-        ray_batch_pass(&w->rays, &w->hits, i);
-        return;
-    }
-    if (w->reads.path_footprints && flags & SSL_LOBE_DELTA)
-        next_footprint(surface, drawn, &path->diff);
-    float3 wi = wide_get3(drawn->wi, k);
-    ASSERT(f3_is_unit(wi));
-    ray_batch_start(&w->rays, i, wide_get3(exit->origin, k), wi, INFINITY, w->rays.time[i]);
+    const SurfaceBlock *surfaces = points->surfaces;
+    uint16_t passing = going & points_with(drawn->flags, SSL_LOBE_TRANSPARENT);
+    uint16_t entering = going & points_with(drawn->flags, SSL_LOBE_SUBSURFACE);
+    uint16_t bouncing = going & (uint16_t)~(passing | entering);
+    WIDE_EACH(k, w->reads.catchers ? going : 0)
+    w->paths[points->path[k]].flags &= ~(uint32_t)PATH_AT_CATCHER;
+    WIDE_EACH(k, entering)
+    enter_body(w, points->path[k], (SurfaceLane){surfaces, k}, (BsdfPoint){block, k}, drawn);
+    WIDE_EACH(k, w->keeps_diffuse_fraction ? bouncing : 0)
+    record_diffuse_fraction(&w->paths[points->path[k]], (BsdfPoint){block, k}, drawn);
+    WIDE_EACH(k, w->caustics ? passing | bouncing : 0)
+    caustics_follow(w, points->path[k], (SurfaceLane){surfaces, k}, drawn);
+    WIDE_EACH(k, passing) pass_surface(w, points->path[k], k, drawn);
+    WIDE_EACH(k, bouncing) bounce(w, points->path[k], (SurfaceLane){surfaces, k}, exit, drawn);
+    if (w->reads.path_footprints)
+        WIDE_EACH(k, bouncing & points_with(drawn->flags, SSL_LOBE_DELTA))
+    next_footprint((SurfaceLane){surfaces, k}, drawn, &w->paths[points->path[k]].diff);
 }
 
 /* Records the surface in the layers of what the camera sees, where it is. drawn: as in scatter. */
@@ -310,31 +338,43 @@ static void record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint b
         guides_record_surface(w, i, surface, bsdf, along);
 }
 
-/* Records the surface if the camera sees it, and continues the path along the direction that was drawn for it or ends it.
- * drawn: NULL where there is none; point: index of the surface in the kernel's run. */
-static void scatter(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                    const BsdfDrawn *drawn, const Exit *exit, uint32_t point)
+/* Returns the points of `live` whose paths meet shadow catchers. */
+static uint16_t points_that_catch(const Wave *w, const PointBlock *points, uint16_t live)
 {
-    Path *path = &w->paths[i];
-    bool is_transparent = drawn && drawn->flags[surface.lane] & SSL_LOBE_TRANSPARENT;
-    bool is_caught = wave_catches(w, path, surface_instance(surface));
+    uint16_t caught = 0;
+    if (w->reads.catchers)
+        WIDE_EACH(k, live)
+    if (wave_catches(w, &w->paths[points->path[k]], (uint32_t)points->surfaces->instance[k]))
+        caught = (uint16_t)(caught | 1u << k);
+    return caught;
+}
 
-    if (is_caught)
-        wave_catch(w, i, bsdf, is_transparent);
-    if (w->guides || !(path->flags & PATH_SEEN))
-        record_surface(w, i, surface, bsdf, drawn, point, is_caught);
-    if (!wave_gathers_light(w->shared) && !is_transparent) {
-        wave_show(w, i, surface, point);
-        return;
+/* Records the surfaces of `live` that the camera sees, and continues their paths along the directions that were drawn for those
+ * of has_direction, or ends them. first: index of the block's first surface in the kernel's run. */
+static void follow(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                   const BsdfDrawn *drawn, uint16_t has_direction, const Exit *exit, uint16_t live,
+                   uint32_t first)
+{
+    const SurfaceBlock *surfaces = points->surfaces;
+    uint16_t passing = has_direction & points_with(drawn->flags, SSL_LOBE_TRANSPARENT);
+    uint16_t caught = points_that_catch(w, points, live);
+    uint16_t unseen = live & (uint16_t)~points_with(points->flags, PATH_SEEN);
+    WIDE_EACH(k, caught)
+    wave_catch(w, points->path[k], (BsdfPoint){block, k}, passing >> k & 1);
+    WIDE_EACH(k, w->guides ? live : unseen)
+    record_surface(w, points->path[k], (SurfaceLane){surfaces, k}, (BsdfPoint){block, k},
+                   has_direction >> k & 1 ? drawn : NULL, first + k, caught >> k & 1);
+    if (!wave_gathers_light(w->shared)) {
+        WIDE_EACH(k, live & ~passing)
+        wave_show(w, points->path[k], (SurfaceLane){surfaces, k}, first + k);
+        live &= passing;
     }
-
     /* A path that was spawned at a catcher does not pass it: the path that spawned it does. */
-    bool is_stopped =
-        is_transparent ? path->flags & PATH_AT_CATCHER : is_caught || path->flags & PATH_LAST;
-    if (drawn && !is_stopped)
-        continue_path(w, i, surface, bsdf, drawn, exit);
-    else
-        path->flags |= PATH_DEAD;
+    uint16_t stopped = (uint16_t)((passing & points_with(points->flags, PATH_AT_CATCHER)) |
+                                  (~passing & (caught | points_with(points->flags, PATH_LAST))));
+    uint16_t going = live & has_direction & (uint16_t)~stopped;
+    WIDE_EACH(k, live & ~going) w->paths[points->path[k]].flags |= PATH_DEAD;
+    continue_paths(w, points, block, drawn, exit, going);
 }
 
 /* --- the stage -------------------------------------------------------------------------------- */
@@ -406,13 +446,14 @@ static bool ends_at_hole(Wave *w, uint32_t i, uint32_t instance)
     return true;
 }
 
-/* Returns the lanes of the paths of `live` that have a PathFlags. */
-static uint16_t paths_with(const Wave *w, const PointBlock *points, uint16_t live, uint32_t flag)
+/* Begins a block of `count` <= SSL_BLOCK paths. */
+static PointBlock begin_points(const Wave *w, const SurfaceBlock *surfaces, const uint32_t *paths,
+                               uint32_t count)
 {
-    uint32_t lanes = 0;
-    for (uint32_t k = 0; k < points->count; ++k)
-        lanes |= (uint32_t)((w->paths[points->path[k]].flags & flag) != 0) << k;
-    return (uint16_t)(live & lanes);
+    PointBlock points = {.surfaces = surfaces, .path = paths, .count = count};
+    for (uint32_t k = 0; k < count; ++k)
+        points.flags[k] = w->paths[paths[k]].flags;
+    return points;
 }
 
 /* Counts the points of `live` whose closures had a fault. */
@@ -459,28 +500,27 @@ static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *bl
     Facing facing;
     Guidance found, *guidance = w->shared->guide ? &found : NULL;
     WideRow mixed;
+    alignas(64) BsdfRow u_light[2], u[3] = {{0}};
     RayRows out;
     Exit exit = {.origin = out.origin, .facing = &facing, .pdf = guidance ? mixed : drawn.pdf};
     bsdf_block_facing(block, points->surfaces->N, facing.normal);
     bsdf_block_sides(block, facing.sides);
     if (guidance)
         guidance_find(w, points->surfaces, facing.normal, block, live, guidance);
-    points_sample_lights(w, points, block, &facing, guidance, lit & live);
-    uint16_t has_direction = sample_bsdfs(w, points, block, guidance, live, &drawn, mixed);
+    lit &= live;
+    draw_pairs(w, points, lit, live, u_light, u);
+    points_sample_lights(w, points, block, &facing, guidance, u_light, lit);
+    uint16_t has_direction = sample_bsdfs(w, points, block, guidance, u, live, &drawn, mixed);
     surfaces_leave_along(points->surfaces, drawn.wi, &out);
     ray_leave_run(&out, has_direction);
     if (w->reads.path_footprints)
         scatter_footprints(w, points, &drawn, has_direction);
-    WIDE_EACH(k, live)
+    follow(w, points, block, &drawn, has_direction, &exit, live, first);
+    WIDE_EACH(k, w->lessons ? has_direction : 0)
     {
-        const SurfaceLane surface = {points->surfaces, k};
-        bool is_drawn = has_direction >> k & 1;
-        scatter(w, points->path[k], surface, (BsdfPoint){block, k}, is_drawn ? &drawn : NULL, &exit,
-                first + k);
-        if (w->lessons && is_drawn) {
-            BsdfSample sample = bsdf_drawn_at(&drawn, k);
-            lessons_add_vertex(w, points->path[k], surface, &sample, guidance);
-        }
+        BsdfSample sample = bsdf_drawn_at(&drawn, k);
+        lessons_add_vertex(w, points->path[k], (SurfaceLane){points->surfaces, k}, &sample,
+                           guidance);
     }
 }
 
@@ -498,7 +538,7 @@ static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
 {
     alignas(64) BsdfRow blur = {0};
     uint16_t live = (uint16_t)((1u << points->count) - 1u);
-    uint16_t last = paths_with(w, points, live, PATH_LAST);
+    uint16_t last = points_with(points->flags, PATH_LAST);
     for (uint32_t k = 0; k < points->count && w->shared->settings->filter_glossy > 0.0f; ++k) {
         uint32_t i = points->path[k], instance = (uint32_t)points->surfaces->instance[k];
         bool is_bent = w->caustics && caustics_is_bent(w, i, instance);
@@ -551,9 +591,9 @@ void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, ui
 static void leave_bodies(Wave *w, const uint32_t *paths, uint32_t count)
 {
     uint16_t all = (uint16_t)((1u << count) - 1u);
-    const PointBlock points = {w->surfaces, paths, count};
     for (uint32_t k = 0; k < count; ++k)
         w->paths[paths[k]].flags &= ~(uint32_t)PATH_LEAVING;
+    const PointBlock points = begin_points(w, w->surfaces, paths, count);
     wave_find_surfaces(w, paths, count, w->materials[paths[0]],
                        HIT_NORMAL | (w->reads.path_footprints ? HIT_FOOTPRINT : 0), w->surfaces);
     scatter_block(w, &points, shade_white(w->shade, w->surfaces), all, all, 0);
@@ -633,7 +673,8 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
     shade_run(w->shade, material, SSL_KERNEL_SHADE, w->surfaces, n);
     for (uint32_t first = 0; first < n; first += SSL_BLOCK) {
         const SurfaceBlock *surfaces = &w->surfaces[first / SSL_BLOCK];
-        shade_points(w, &(PointBlock){surfaces, paths + first, surfaces->count}, first);
+        const PointBlock points = begin_points(w, surfaces, paths + first, surfaces->count);
+        shade_points(w, &points, first);
     }
     if (is_watched)
         level_watch_end(w->levels);
@@ -642,10 +683,10 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
 void stage_surface(Wave *w)
 {
     uint32_t counts[MEET_COUNT] = {0}, n;
+    w->shadow_count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         WaveMeeting meeting = meet(w, i);
         w->meetings[i] = (uint8_t)meeting;
-        w->shadow.state[i] = SHADOW_DEAD;
         ++counts[meeting];
     }
     if (counts[MEET_AND_GLOW] > 0)

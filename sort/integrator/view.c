@@ -121,10 +121,11 @@ static void sample_occlusion(Wave *w, uint32_t i, const SurfaceHit *hit)
                .direction = wi,
                .t_max = s->ao_distance_m,
                .time = w->rays.time[i]};
-    ray_batch_set(&w->shadow.rays, i, &ray);
-    w->shadow.state[i] = SHADOW_QUEUED;
-    w->lights[i] = (ShadowLight){.light = spectrum_splat(1.0f), .depth = hit->depth + 1};
-    footprint_cone(wi, footprint_width(hit), 0.5f * SORT_INV_PI, &w->lights[i].diff);
+    uint32_t shadow = wave_add_shadow(w, i, hit->depth + 1);
+    ray_batch_set(&w->shadow.rays, shadow, &ray);
+    wave_set_shadow_light(w, shadow, spectrum_splat(1.0f), 0);
+    w->lights[shadow].is_cone = false;
+    footprint_cone(wi, footprint_width(hit), 0.5f * SORT_INV_PI, &w->lights[shadow].diff);
 }
 
 static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)

@@ -35,6 +35,33 @@ static bool hides_lights(const Scene *scene)
     return hidden & (uint32_t)SCENE_RAYS_BOUNCED;
 }
 
+static bool is_special(const SceneLightVisibility *v)
+{
+    return v->bounce_limit != 0 || v->unlit_sets != 0 || v->open_sets != 0 || v->is_shadowless ||
+           v->is_sampled_only;
+}
+
+/* Sets what instances and lights ask of paths. */
+static void note_instances(const Scene *scene, WaveReads *reads)
+{
+    reads->special_lights = is_special(&scene->environment.visibility);
+    for (uint32_t i = 0; i < scene->light_count; ++i)
+        reads->special_lights |= is_special(&scene->lights[i].visibility);
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        reads->holdouts |= instance->is_holdout;
+        reads->link_sets |= instance->link_set != 0;
+        reads->special_lights |= is_special(&instance->light_visibility);
+    }
+}
+
+static uint32_t least_limit(const SceneSettings *s)
+{
+    uint32_t least = s->max_depth < s->max_diffuse ? s->max_depth : s->max_diffuse;
+    least = least < s->max_glossy ? least : s->max_glossy;
+    return least < s->max_transmission ? least : s->max_transmission;
+}
+
 static uint32_t parts_of_first_surface(const Wave *w)
 {
     uint32_t parts = 0;
@@ -57,8 +84,8 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->time = s->camera.key_count > 0 || accel_stats(s->accel).moving_count > 0;
     reads->first_surface = parts_of_first_surface(w);
     reads->catchers = film_desc(s->film)->has_catchers;
-    for (uint32_t i = 0; i < s->scene->instance_count; ++i)
-        reads->holdouts = reads->holdouts || s->scene->instances[i].is_holdout;
+    note_instances(s->scene, reads);
+    reads->least_limit = least_limit(s->settings);
     uint64_t triangles = 0;
     for (uint32_t i = 0; i < s->scene->mesh_count; ++i) {
         reads->curves = reads->curves || s->scene->meshes[i].curves;
@@ -132,6 +159,9 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
         !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    w->adds_alone = !has_catchers && !w->lessons && !w->path_kinds &&
+                    !(w->aovs & FILM_LIGHT_GROUPS) && isinf(shared->clamp_direct) &&
+                    isinf(shared->clamp_indirect);
     TRY(caustics_create(w, arena, err));
     *out_wave = w;
     return STATUS_OK;
@@ -322,7 +352,7 @@ static void add_to_group(Wave *w, const Path *path, float3 rgb, uint32_t light_g
         add3(w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group, rgb);
 }
 
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
+void wave_add_clamped(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
 {
     float3 rgb = clamp_light(w->shared, radiance, how.bounces);
     FilmSample *sample = &w->samples[path->sample];
@@ -343,7 +373,7 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
                   const SceneLightVisibility *visibility, uint32_t at)
 {
     uint32_t hidden = wave_hidden_kinds(path->history.kind, visibility->invisible_to);
-    wave_add_light(w, path, radiance, (LightArrival){true, light_group, path->depth, hidden});
+    wave_add_light(w, path, radiance, (LightArrival){true, light_group, path->depth, hidden, NULL});
     const FilmAovSet seen = FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) |
                             FILM_AOV_BIT(FILM_AOV_DENOISING_LIGHT);
     if (path->flags & PATH_SEEN || !(w->aovs & seen))
@@ -389,7 +419,7 @@ static void deliver_sky(Wave *w, const SkyLight *sky, Spectrum light)
         wave_add_met(w, &w->paths[sky->path], light, group, &environment->visibility,
                      FILM_AT_ENVIRONMENT);
     else
-        wave_set_shadow_light(w, sky->path, light, group);
+        wave_set_shadow_light(w, sky->shadow, light, group);
 }
 
 void wave_evaluate_sky(Wave *w)

@@ -1,8 +1,8 @@
 /* The state of a wave: its paths, the rays they follow, and the light that is queued for them.
  * Private to the stages in this folder.
  *
- * Arrays that are called "by path" share the index of Wave.paths: rays, hits, surfaces, shadow and lights. A stage
- * works on paths [0, count); stage_advance closes the gaps that ended paths leave. */
+ * Arrays that are called "by path" share the index of Wave.paths: rays and hits. A stage works on paths [0, count);
+ * stage_advance closes the gaps that ended paths leave. */
 #ifndef SORT_INTEGRATOR_WAVE_STATE_H
 #define SORT_INTEGRATOR_WAVE_STATE_H
 
@@ -74,8 +74,10 @@ typedef struct Path {
     uint32_t body;
 } Path;
 
-/* The light that a path's shadow ray carries. */
+/* The light that a shadow ray carries. */
 typedef struct ShadowLight {
+    /* The path whose light it is. */
+    uint32_t path;
     /* Contribution to the path's sample if nothing lies between. */
     Spectrum light;
     uint32_t light_group;
@@ -88,8 +90,9 @@ typedef struct ShadowLight {
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
 typedef struct MeshLight {
     uint32_t path;
-    /* True: the path's own ray met it. False: light sampling drew it, and its light waits for the shadow ray. */
+    /* True: the path's own ray met it. False: light sampling drew it, and its light waits for this shadow ray. */
     bool is_met;
+    uint32_t shadow;
     /* Multiplies the radiance: throughput, BSDF, density and MIS weight. */
     Spectrum factor;
     /* The place, as the ray sees it, and what the kernel draws random numbers by. */
@@ -143,6 +146,7 @@ typedef struct SkyLight {
     uint32_t path;
     /* As in MeshLight. */
     bool is_met;
+    uint32_t shadow;
     /* The light is part of the backdrop of a shadow catcher. */
     bool is_backdrop;
     Spectrum factor;
@@ -169,8 +173,14 @@ typedef struct WaveReads {
     bool time;
     /* The scene's vertices are so many that they have to be asked for before they are read. */
     bool far_vertices;
-    /* The film has shadow catchers; some instance is a hole in the picture; some mesh is one of curves. */
-    bool catchers, holdouts, curves;
+    /* The film has shadow catchers; some instance is a hole in the picture; some mesh is one of curves; some instance has a link
+     * set other than 0. */
+    bool catchers, holdouts, curves, link_sets;
+    /* Some light does not shine on all surfaces, casts no shadow, or only shadows of some instances, or is found by light
+     * sampling alone. */
+    bool special_lights;
+    /* No limit of bounces is reached before this many. */
+    uint32_t least_limit;
 } WaveReads;
 
 /* A pixel of the frame. */
@@ -192,6 +202,8 @@ struct Wave {
     FilmAovSet aovs;
     /* The film reads more of samples than radiance and ids. */
     bool keeps_aovs;
+    /* Light is added to the radiance of samples alone, and not clamped. */
+    bool adds_alone;
     /* Some path may be PATH_INSIDE. */
     bool has_walks;
     WaveReads reads;
@@ -201,9 +213,11 @@ struct Wave {
     /* Path.diffuse is kept, because some light is visible to some kinds of bounces only. */
     bool keeps_diffuse_fraction;
     HitBatch hits;
+    /* The shadow rays of this pass, at most one a path, and what each carries. */
+    uint32_t shadow_count;
     ShadowBatch shadow;
     ShadowLight *lights;
-    /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `lights`, by path.
+    /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `lights`, by shadow ray.
      * NULL: the film has no light passes. */
     LightKinds *path_kinds, *light_kinds;
     /* By Path.sample; NULL: the film has no guides of denoisers. */
@@ -313,8 +327,8 @@ void guides_finish(Wave *w, uint32_t sample_count);
  * `from`; other lights have theirs. */
 void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, uint32_t lane);
 /* Queues a point that light sampling drew for the surface's lane on a mesh, whose radiance takes a kernel. `factor` times that
- * is set later. */
-void wave_send_to_mesh(Wave *w, uint32_t i, SurfaceLane surface, const LightRows *lights,
+ * is set later for the shadow ray. */
+void wave_send_to_mesh(Wave *w, uint32_t shadow, SurfaceLane surface, const LightRows *lights,
                        Spectrum factor);
 /* Adds `factor` times the emission of a surface that the ray of path i met and that light sampling finds with density
  * `pdf`. distance_m: from the last scatter. */
@@ -335,10 +349,22 @@ typedef struct LightArrival {
     uint32_t bounces;
     /* wave_hidden_kinds of light that was met. */
     uint32_t hidden;
+    /* The fractions of light that was not met, while Wave.path_kinds is not NULL. */
+    const LightKinds *kinds;
 } LightArrival;
 
 /* Adds radiance, clamped, to the path's sample, to the light group and to the light passes. */
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how);
+void wave_add_clamped(Wave *w, const Path *path, Spectrum radiance, LightArrival how);
+static inline void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
+{
+    if (SORT_UNLIKELY(!w->adds_alone)) {
+        wave_add_clamped(w, path, radiance, how);
+        return;
+    }
+    float3 rgb = spectrum_to_rgb(radiance);
+    float *sum = w->samples[path->sample].rgb;
+    sum[0] += rgb.x, sum[1] += rgb.y, sum[2] += rgb.z;
+}
 
 /* Adds radiance of a light that the path's own ray met. What the camera sees directly also goes to the AOV at `at`,
  * FILM_AT_EMISSION or FILM_AT_ENVIRONMENT. */
@@ -349,15 +375,25 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
 void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                        uint32_t at);
 
-/* Sets the light of the path's shadow ray once its radiance is known. Cancels the ray when the light is black. */
-static inline void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light,
+/* Returns a place for a shadow ray of path i, which is traced unless its light turns out to be black. */
+static inline uint32_t wave_add_shadow(Wave *w, uint32_t i, uint32_t depth)
+{
+    ASSERT(i < w->count && w->shadow_count < w->capacity);
+    uint32_t shadow = w->shadow_count++;
+    w->lights[shadow].path = i;
+    w->lights[shadow].depth = depth;
+    w->shadow.state[shadow] = SHADOW_QUEUED;
+    return shadow;
+}
+/* Sets the light of a shadow ray once its radiance is known. Cancels the ray when the light is black. */
+static inline void wave_set_shadow_light(Wave *w, uint32_t shadow, Spectrum light,
                                          uint32_t light_group)
 {
-    ASSERT(path < w->count);
-    w->lights[path].light = light;
-    w->lights[path].light_group = light_group;
+    ASSERT(shadow < w->shadow_count);
+    w->lights[shadow].light = light;
+    w->lights[shadow].light_group = light_group;
     if (spectrum_is_black(light))
-        w->shadow.state[path] = SHADOW_DEAD;
+        w->shadow.state[shadow] = SHADOW_DEAD;
 }
 /* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. */
 void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop);
@@ -371,8 +407,9 @@ void wave_evaluate_sky(Wave *w);
 /* Records the albedo of a surface that the camera sees and, if the path scatters there, its fractions of light.
  * sample: NULL where the path ends or goes straight through. */
 void kinds_record_surface(Wave *w, const Path *path, BsdfPoint bsdf, const BsdfSample *sample);
-/* Records the fractions of the light that the path's point gets from wi, which rays of some kinds do not see. */
-void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, float3 wi, uint32_t invisible_to);
+/* Returns the fractions of the light that the path's point gets from wi, which rays of some kinds do not see. */
+LightKinds kinds_of_light(const Wave *w, const Path *path, BsdfPoint bsdf, float3 wi,
+                          uint32_t invisible_to);
 /* Adds light to the passes by the recorded fractions. */
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "sort/light/curve_light.h"
 #include "sort/sampling/warp.h"
-#include "sort/scene/triangle.h"
 
 uint32_t lights_count(const Lights *lights)
 {
@@ -106,19 +105,18 @@ static uint32_t find_triangle(const Source *s, uint32_t triangle)
     return s->triangles[low] == triangle ? low : NO_SOURCE;
 }
 
-/* Returns the density with which the triangle's point that was met is drawn. */
-static float triangle_pdf(const Scene *scene, const LightQuery *from, float time,
-                          const MeshLightHit *met)
+/* Returns the density with which the point that was met is drawn on the source's triangle k. */
+static float triangle_pdf(const Lights *lights, const Source *s, uint32_t k, const LightQuery *from,
+                          float time, const MeshLightHit *met)
 {
     TriangleRows rows;
-    const SceneInstance *instance = &scene->instances[met->instance];
-    SceneInstance moved;
-    if (instance->key_count > 0) {
-        moved = scene_instance_at(instance, time);
-        instance = &moved;
-    }
-    triangle_gather(&scene->meshes[instance->mesh], met->triangle, time, 0, &rows);
-    triangle_set_instance(instance, 0, &rows);
+    const LightTriangle *placed[SSL_BLOCK];
+    uint32_t instances[SSL_BLOCK], triangles[SSL_BLOCK];
+    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
+        placed[lane] = &lights->triangles[s->first_leaf + k];
+    light_triangles_load(placed, 1, &rows, instances, triangles);
+    if (s->moves)
+        light_triangles_load_moving(lights->scene, instances, triangles, &time, 1, &rows);
     wide_set3(rows.position, 0, from->position);
     wide_set3(rows.facing, 0, from->normal);
     rows.above[0] = from->sides & SKY_ABOVE ? 1.0f : 0.0f;
@@ -150,7 +148,7 @@ float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
             .u = met->b1, .wi = met->direction, .distance_m = met->distance_m};
         pdf = curve_light_pdf(lights->scene, instance, triangle, time, from->position, &place);
     } else {
-        pdf = triangle_pdf(lights->scene, from, time, met);
+        pdf = triangle_pdf(lights, s, k, from, time, met);
     }
     return pdf > 0.0f
                ? pdf * leaf_probability(lights, from->position, from->normal, s->first_leaf + k)

@@ -67,7 +67,8 @@ typedef struct LightRows {
     bool is_delta[SSL_BLOCK]; /* rays cannot meet it: no MIS */
     bool is_environment[SSL_BLOCK];
     uint32_t instance[SSL_BLOCK],
-        triangle[SSL_BLOCK];           /* LIGHT_VALUE_MESH; or a segment of curves */
+        triangle[SSL_BLOCK],           /* LIGHT_VALUE_MESH; or a segment of curves */
+        material[SSL_BLOCK];           /* LIGHT_VALUE_MESH */
     EnvironmentPlace place[SSL_BLOCK]; /* LIGHT_VALUE_ENVIRONMENT: of wi in the image */
     uint32_t source[SSL_BLOCK];        /* for statistics */
     uint32_t light_group[SSL_BLOCK];   /* of the scene; 0: none */

@@ -9,7 +9,7 @@
 #include "ssl/rt/rt.h"
 
 /* Memory of an emissive triangle in all tables and in the tree, and of a material slot of an instance. */
-enum { EMITTER_BYTES = 208, SLOT_BYTES = sizeof(uint32_t) };
+enum { EMITTER_BYTES = 272, SLOT_BYTES = sizeof(uint32_t) };
 
 static const double pi = 3.14159265358979323846;
 
@@ -98,6 +98,7 @@ static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t s
         count += scene_material_slot(mesh, i) == slot;
     *out_source = (Source){.kind = SOURCE_MESH,
                            .instance = instance,
+                           .material = scene->instances[instance].materials[slot],
                            .mesh = mesh,
                            .moves = scene_instance_moves(scene, instance),
                            .light_group = scene->instances[instance].light_group,
@@ -354,6 +355,34 @@ static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *lea
     }
 }
 
+/* Sets the placed triangles of a mesh source. */
+static void place_source(const Lights *lights, const Source *s)
+{
+    LightTriangle *placed = &lights->triangles[s->first_leaf];
+    for (uint32_t k = 0; k < s->triangle_count; ++k)
+        placed[k] = (LightTriangle){.triangle = s->triangles[k], .instance = s->instance};
+    if (!s->moves)
+        light_triangles_place(lights->scene, s->instance, s->triangles, s->triangle_count, placed);
+}
+
+/* Places the triangles of all sources, once these have their leaves. */
+static Status place_triangles(Lights *lights, Error *err)
+{
+    bool has_triangles = false;
+    for (uint32_t i = 0; i < lights->infinite_first; ++i)
+        has_triangles = has_triangles || source_is_triangles(&lights->sources[i]);
+    if (!has_triangles)
+        return STATUS_OK;
+    lights->triangles = mem_alloc_aligned(lights->leaf_count * sizeof *lights->triangles, 64);
+    if (!lights->triangles)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u emissive triangles",
+                         lights->leaf_count);
+    for (uint32_t i = 0; i < lights->infinite_first; ++i)
+        if (source_is_triangles(&lights->sources[i]))
+            place_source(lights, &lights->sources[i]);
+    return STATUS_OK;
+}
+
 static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
 {
     size_t count = 0;
@@ -370,6 +399,8 @@ static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
     if (lights->leaf_source && leaves) {
         fill_leaves(lights, desc, leaves);
         status = light_tree_create(leaves, lights->leaf_count, &lights->tree, err);
+        if (status == STATUS_OK)
+            status = place_triangles(lights, err);
     } else {
         (void)error_set(err, status, "no memory for a tree of %zu lights", count);
     }
@@ -474,6 +505,7 @@ void lights_destroy(Lights *lights)
     mem_free(lights->sources);
     light_tree_destroy(lights->tree);
     mem_free(lights->leaf_source);
+    mem_free(lights->triangles);
     mem_free(lights->cumulative);
     mem_free(lights->shapes);
     mem_free(lights->source_of_light);

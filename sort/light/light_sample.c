@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "sort/light/curve_light.h"
 #include "sort/sampling/warp.h"
-#include "sort/scene/triangle.h"
 #include <string.h>
 
 /* --- choosing a source ------------------------------------------------------------------------- */
@@ -109,49 +108,32 @@ static float to_unit(double u)
 
 /* --- triangles: all points at once ----------------------------------------------------------------- */
 
-/* Sets where the instances of the triangles stand. */
-static void set_instances(const SceneInstance *const instances[SSL_BLOCK], const float *time,
-                          uint16_t lanes, TriangleRows *rows)
-{
-    WIDE_EACH(k, lanes)
-    {
-        SceneInstance moved;
-        const SceneInstance *instance = instances[k];
-        if (instance->key_count > 0) {
-            moved = scene_instance_at(instance, time[k]);
-            instance = &moved;
-        }
-        triangle_set_instance(instance, k, rows);
-    }
-}
-
 /* Sets the lanes of `lanes`, and writes something to the others. */
 static void sample_triangles(const Lights *lights, const LightQueries *queries,
                              const Choice *choice, uint16_t lanes, LightRows *out)
 {
     TriangleRows rows;
-    const SceneInstance *instances[SSL_BLOCK];
-    uint32_t first = choice->source[__builtin_ctz(lanes)]->instance, others = 0;
+    const LightTriangle *placed[SSL_BLOCK];
+    uint32_t moving = 0;
     ASSERT(lanes != 0);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        placed[k] = lights->triangles;
     WIDE_EACH(k, lanes)
     {
         const Source *s = choice->source[k];
-        uint32_t part = choice->part[k], triangle = s->triangles[part];
-        float time = queries->time[k];
-        triangle_gather(s->mesh, triangle, time, k, &rows);
-        instances[k] = &lights->scene->instances[s->instance];
-        others |= (s->instance ^ first) | instances[k]->key_count;
+        placed[k] = &lights->triangles[s->first_leaf + choice->part[k]];
+        moving |= (uint32_t)s->moves << k;
         rows.r[k] = to_unit(choice->u[k]);
+        out->value[k] = LIGHT_VALUE_MESH;
+    }
+    light_triangles_load(placed, lanes, &rows, out->instance, out->triangle);
+    if (moving)
+        light_triangles_load_moving(lights->scene, out->instance, out->triangle, queries->time,
+                                    (uint16_t)moving, &rows);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
         rows.above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
         rows.below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
-        out->value[k] = LIGHT_VALUE_MESH;
-        out->instance[k] = s->instance;
-        out->triangle[k] = triangle;
     }
-    if (others == 0)
-        triangle_set_instances(instances[__builtin_ctz(lanes)], &rows);
-    else
-        set_instances(instances, queries->time, lanes, &rows);
     memcpy(rows.position, queries->position, sizeof rows.position);
     memcpy(rows.facing, queries->normal, sizeof rows.facing);
     memcpy(rows.s, queries->u[1], sizeof rows.s);
@@ -160,7 +142,7 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
     memcpy(out->distance_m, rows.distance_m, sizeof out->distance_m);
     memcpy(out->pdf, rows.pdf, sizeof out->pdf);
     memcpy(out->end, rows.P, sizeof out->end);
-    memcpy(out->end_n, rows.Ng_front, sizeof out->end_n);
+    memcpy(out->end_n, rows.front, sizeof out->end_n);
     memcpy(out->end_error_m, rows.error_m, sizeof out->end_error_m);
     memcpy(out->b1, rows.b1, sizeof out->b1);
     memcpy(out->b2, rows.b2, sizeof out->b2);
@@ -356,7 +338,8 @@ uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries,
         out->source[k] = (uint32_t)(s - lights->sources);
         out->light_group[k] = s->light_group;
         out->visibility[k] = s->visibility;
-        if (s->kind == SOURCE_MESH && !s->mesh->curves)
+        out->material[k] = s->material;
+        if (source_is_triangles(s))
             triangles |= lane;
         else if (s->kind == SOURCE_ENVIRONMENT)
             skies |= lane;

@@ -5,6 +5,7 @@
 #include "sort/light/light.h"
 #include "sort/light/light_shape.h"
 #include "sort/light/light_tree.h"
+#include "sort/light/light_triangle.h"
 
 typedef enum SourceKind {
     SOURCE_POINT,
@@ -27,6 +28,7 @@ typedef struct Source {
     float cos_inner, cos_outer;
     uint32_t light;          /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
     uint32_t instance;       /* MESH */
+    uint32_t material;       /* MESH: of Scene.materials */
     const SceneMesh *mesh;   /* MESH: the instance's, borrowed */
     uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
     bool moves;              /* MESH */
@@ -38,6 +40,12 @@ typedef struct Source {
 } Source;
 
 enum { NO_SOURCE = 0xffffffffu };
+
+/* Returns whether the source's leaves are triangles. */
+static inline bool source_is_triangles(const Source *s)
+{
+    return s->kind == SOURCE_MESH && !s->mesh->curves;
+}
 
 typedef struct CausticBox {
     float3 lower, upper;
@@ -59,6 +67,7 @@ struct Lights {
     Source *sources;
     LightTree *tree;           /* NULL: no local source */
     uint32_t *leaf_source;     /* [leaf_count] */
+    LightTriangle *triangles;  /* [leaf_count] of leaves that are triangles; NULL: none is */
     float infinite_irradiance; /* by the infinite ones, mean of all normals, as luminance */
     double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
     LightShape *shapes; /* [scene->light_count], of the kinds that have one */

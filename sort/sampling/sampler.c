@@ -77,6 +77,12 @@ SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, 
     return key;
 }
 
+/* A third seed, of a hash whose halves are the others. */
+static inline uint32_t y_seed(uint64_t h)
+{
+    return (uint32_t)(h * 0xd6e8feb86659fd93u >> 32);
+}
+
 static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, SamplerRows *rows)
 {
     uint64_t h = dimension_hash(*key, dimension);
@@ -84,7 +90,7 @@ static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, Samp
     rows->index[lane] = (int32_t)key->index;
     rows->order_seed[lane] = (int32_t)(uint32_t)h;
     rows->x_seed[lane] = (int32_t)(h >> 32);
-    rows->y_seed[lane] = (int32_t)(h * 0xd6e8feb86659fd93u >> 32);
+    rows->y_seed[lane] = (int32_t)y_seed(h);
 }
 
 void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
@@ -122,6 +128,35 @@ void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const ui
     sampler_pair_run(&rows, live);
     memcpy(out_u[0], rows.x, sizeof rows.x);
     memcpy(out_u[1], rows.y, sizeof rows.y);
+}
+
+void sampler_pairs_points(const Sampler *s, const SampleKey *const keys[],
+                          const uint32_t dimensions[], uint32_t step, uint16_t live,
+                          WideRow out_u[2], WideRow out_u2[2])
+{
+    SamplerRows rows;
+    if (s->kind == SAMPLER_INDEPENDENT) {
+        uint32_t others[SSL_BLOCK];
+        WIDE_EACH(k, live) others[k] = dimensions[k] + step;
+        sampler_2d_points(s, keys, dimensions, live, out_u);
+        sampler_2d_points(s, keys, others, live, out_u2);
+        return;
+    }
+    if (live == 0)
+        return;
+    WIDE_EACH(k, live)
+    {
+        gather(keys[k], dimensions[k], k, &rows);
+        uint64_t h = dimension_hash(*keys[k], dimensions[k] + step);
+        rows.order_seed2[k] = (int32_t)(uint32_t)h;
+        rows.x_seed2[k] = (int32_t)(h >> 32);
+        rows.y_seed2[k] = (int32_t)y_seed(h);
+    }
+    sampler_pairs_run(&rows, live);
+    memcpy(out_u[0], rows.x, sizeof rows.x);
+    memcpy(out_u[1], rows.y, sizeof rows.y);
+    memcpy(out_u2[0], rows.x2, sizeof rows.x2);
+    memcpy(out_u2[1], rows.y2, sizeof rows.y2);
 }
 
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension)

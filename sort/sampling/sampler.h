@@ -41,6 +41,10 @@ void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const ui
                        uint16_t live, WideRow out_u);
 void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
                        uint16_t live, WideRow out_u[2]);
+/* Pairs of two dimensions for each lane, dimensions[k] and the one `step` after it, in less time than one by one. */
+void sampler_pairs_points(const Sampler *s, const SampleKey *const keys[],
+                          const uint32_t dimensions[], uint32_t step, uint16_t live,
+                          WideRow out_u[2], WideRow out_u2[2]);
 /* One number, one pair. */
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension);
 float2 sampler_2d(const Sampler *s, SampleKey key, uint32_t dimension);

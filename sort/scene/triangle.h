@@ -25,7 +25,10 @@ static inline void triangle_gather(const SceneMesh *mesh, uint32_t triangle, flo
 }
 /* Sets where the instance of a lane's triangle stands, which does not move (or was stopped by scene_instance_at). */
 void triangle_set_instance(const SceneInstance *instance, uint32_t lane, TriangleRows *rows);
-/* Sets it for all lanes, in less time. */
+/* Sets where the instances of lanes [0, count) stand when nothing moves; instance: by lane. */
+void triangle_set_each_instance(const Scene *scene, const int32_t *instance, uint32_t count,
+                                TriangleRows *rows);
+/* Sets one for all lanes, in less time. */
 void triangle_set_instances(const SceneInstance *instance, TriangleRows *rows);
 
 #endif

@@ -150,8 +150,10 @@ static void copy_out(const TriangleRows *r, uint32_t parts, uint16_t lanes, Surf
     copy_row(b->error_m, r->error_m, lanes);
     copy_rows(b->Ng_front, r->Ng_front, 3, lanes);
     copy_rows(b->Ng, r->Ng, 3, lanes);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        b->is_backfacing[k] = lanes >> k & 1 ? r->is_backfacing[k] : b->is_backfacing[k];
+    if (SORT_LIKELY(lanes == 0xffff))
+        memcpy(b->is_backfacing, r->is_backfacing, sizeof b->is_backfacing);
+    else
+        WIDE_EACH(k, lanes) b->is_backfacing[k] = r->is_backfacing[k];
     if (parts & HIT_NORMAL)
         copy_rows(b->N, r->N, 3, lanes);
     if (parts & HIT_UV) {
@@ -200,21 +202,22 @@ static void hit_lane_of_curve(const SceneMesh *mesh, const SceneInstance *instan
 /* Returns whether all lanes show one instance, which does not move. */
 static bool is_one_place(const Scene *scene, const SurfaceBlock *block)
 {
-    bool is_one = true;
-    for (uint32_t k = 1; k < block->count; ++k)
-        is_one = is_one && block->instance[k] == block->instance[0];
-    return is_one && scene->instances[block->instance[0]].key_count == 0;
+    uint32_t k = 1;
+    while (k < block->count && block->instance[k] == block->instance[0])
+        ++k;
+    return k == block->count && scene->instances[block->instance[0]].key_count == 0;
 }
 
-/* Computes a surface on curves, or gathers one on a triangle. sets_instance: with the place of its instance. Returns
- * whether it is on a triangle. */
-static bool begin_lane(const Scene *scene, const HitRays *rays, uint32_t parts, bool sets_instance,
-                       SurfaceLane surface, TriangleRows *rows, SurfaceHit *out_on_curve)
+/* Computes a surface on curves, or gathers one on a triangle, with the place of its instance if that moves. Returns whether it
+ * is on a triangle. */
+static bool begin_lane(const Scene *scene, const HitRays *rays, uint32_t parts, SurfaceLane surface,
+                       TriangleRows *rows, SurfaceHit *out_on_curve)
 {
     ASSERT(surface_instance(surface) < scene->instance_count);
     const SceneInstance *instance = &scene->instances[surface_instance(surface)];
     SceneInstance moved;
-    if (instance->key_count > 0) {
+    bool is_moving = instance->key_count > 0;
+    if (is_moving) {
         moved = scene_instance_at(instance, rays->time[surface.lane]);
         instance = &moved;
     }
@@ -225,7 +228,7 @@ static bool begin_lane(const Scene *scene, const HitRays *rays, uint32_t parts, 
         return false;
     }
     gather(mesh, rays, parts, surface, rows);
-    if (sets_instance)
+    if (is_moving)
         triangle_set_instance(instance, surface.lane, rows);
     return true;
 }
@@ -245,9 +248,11 @@ static uint16_t begin_lanes(const Scene *scene, const HitRays *rays, uint32_t pa
             return (uint16_t)((1u << block->count) - 1u);
         }
     }
+    if (!is_one)
+        triangle_set_each_instance(scene, block->instance, block->count, rows);
     for (uint32_t k = 0; k < block->count; ++k) {
         SurfaceHit on_curve;
-        if (begin_lane(scene, rays, parts, !is_one, (SurfaceLane){block, k}, rows, &on_curve))
+        if (begin_lane(scene, rays, parts, (SurfaceLane){block, k}, rows, &on_curve))
             triangles = (uint16_t)(triangles | 1u << k);
         else
             surface_set(block, k, &on_curve);
@@ -267,8 +272,10 @@ void hit_surfaces(const Scene *scene, const HitRays *rays, uint32_t parts, Surfa
     copy_in(block, parts, &rows);
     if (parts & HIT_FOOTPRINT)
         triangle_footprint_run(&rows, live);
-    else if (parts)
+    else if (parts & ~(uint32_t)HIT_NORMAL)
         triangle_frame_run(&rows, live);
+    else if (parts)
+        triangle_normal_run(&rows, live);
     else
         triangle_place_run(&rows, live);
     copy_out(&rows, parts, live == all ? 0xffff : live, block);

@@ -98,6 +98,8 @@ void hit_surface(const Scene *scene, const HitQuery *query, const Ray *ray, cons
 static inline uint32_t hit_material(const Scene *scene, uint32_t instance, uint32_t triangle)
 {
     const SceneInstance *i = &scene->instances[instance];
+    if (i->material_count == 1)
+        return i->materials[0];
     return i->materials[scene_material_slot(&scene->meshes[i->mesh], triangle)];
 }
 

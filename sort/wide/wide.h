@@ -35,6 +35,27 @@ static inline float3 wide_get3(const WideRow rows[3], uint32_t lane)
     return f3(rows[0][lane], rows[1][lane], rows[2][lane]);
 }
 
+/* Sets the lanes [lane, lane + 4) of the rows a, b, c and d to the four numbers at `from[0]` for the first of them, and so on.
+ * lane: a multiple of 4. */
+static inline void wide_turn4(const float *const from[4], uint32_t lane, float *a, float *b,
+                              float *c, float *d)
+{
+#if defined(__SSE2__)
+    __m128 r0 = _mm_loadu_ps(from[0]), r1 = _mm_loadu_ps(from[1]), r2 = _mm_loadu_ps(from[2]),
+           r3 = _mm_loadu_ps(from[3]);
+    _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+    _mm_storeu_ps(a + lane, r0);
+    _mm_storeu_ps(b + lane, r1);
+    _mm_storeu_ps(c + lane, r2);
+    _mm_storeu_ps(d + lane, r3);
+#else
+    for (uint32_t k = 0; k < 4; ++k) {
+        a[lane + k] = from[k][0], b[lane + k] = from[k][1];
+        c[lane + k] = from[k][2], d[lane + k] = from[k][3];
+    }
+#endif
+}
+
 /* Runs the statement for each lane k of a set. */
 #define WIDE_EACH(k, lanes)                                                                        \
     for (uint32_t left_ = (lanes), k; left_ && (k = (uint32_t)__builtin_ctz(left_), true);         \

@@ -30,6 +30,34 @@ static void test_sampler_is_a_pure_function(void **state)
     }
 }
 
+/* Two pairs that are drawn together are those that are drawn one by one. */
+static void test_sampler_pairs_together(void **state)
+{
+    (void)state;
+    const uint32_t step = SAMPLE_BSDF_UV - SAMPLE_LIGHT_UV;
+    for (uint32_t kind = 0; kind < SAMPLER_KIND_COUNT; ++kind) {
+        Sampler s = {(SamplerKind)kind};
+        SampleKey key[SSL_BLOCK];
+        const SampleKey *keys[SSL_BLOCK];
+        uint32_t dimensions[SSL_BLOCK];
+        alignas(64) WideRow first[2], second[2];
+        const uint16_t live = 0xb3fe;
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            key[k] = sampler_key(&s, k % 5, k / 5, 91 * k, 3, 1u << 12);
+            keys[k] = &key[k];
+            dimensions[k] = sample_dimension(k / 3, SAMPLE_LIGHT_UV);
+        }
+        sampler_pairs_points(&s, keys, dimensions, step, live, first, second);
+        WIDE_EACH(k, live)
+        {
+            float2 a = sampler_2d(&s, key[k], dimensions[k]);
+            float2 b = sampler_2d(&s, key[k], dimensions[k] + step);
+            assert_true(first[0][k] == a.x && first[1][k] == a.y);
+            assert_true(second[0][k] == b.x && second[1][k] == b.y);
+        }
+    }
+}
+
 /* The values are part of what a partial result file means: a change is a change of format. */
 static void test_sampler_values_are_fixed(void **state)
 {
@@ -206,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sampler_is_a_pure_function),
+        cmocka_unit_test(test_sampler_pairs_together),
         cmocka_unit_test(test_sampler_values_are_fixed),
         cmocka_unit_test(test_sampler_dimensions_do_not_collide),
         cmocka_unit_test(test_sampler_pairs_are_nets),

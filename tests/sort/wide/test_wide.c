@@ -25,12 +25,15 @@ static const struct {
     const WideProgram *program;
 } programs[] = {
     {"triangle_place", &triangle_place_program},
+    {"triangle_normal", &triangle_normal_program},
     {"triangle_frame", &triangle_frame_program},
+    {"triangle_stand", &triangle_stand_program},
     {"triangle_sample", &triangle_sample_program},
     {"triangle_density", &triangle_density_program},
     {"triangle_footprint", &triangle_footprint_program},
     {"sampler_one", &sampler_one_program},
     {"sampler_pair", &sampler_pair_program},
+    {"sampler_pairs", &sampler_pairs_program},
     {"light_tree_node", &light_tree_node_program},
 };
 
