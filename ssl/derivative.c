@@ -23,6 +23,8 @@ typedef struct Derivation {
     ARRAY(SslOutputInfo) results;
     ARRAY(IrOutput) rows;
     ARRAY(IrKernelInput) seeds;
+    uint32_t *noise; /* [input] 0, or 1 + the parameter by which it is shaken; NULL: none is */
+    uint32_t noise_pixel, noise_seed;
     uint32_t result_count; /* numbers in `rows` */
 } Derivation;
 
@@ -225,6 +227,46 @@ static void add_seed_param(Derivation *d, const char *name, const Port *port)
     array_push(m->arena, &d->seeds, seed);
 }
 
+/* Adds what inputs with noise read. */
+static Status add_noise(Derivation *d)
+{
+    const SslDerivativeDesc *how = d->how;
+    Arena *arena = d->m->arena;
+    for (uint32_t i = 0; i < how->input_count && how->has_noise; ++i) {
+        const Port *port = &d->inputs[i];
+        if (!how->has_noise[i])
+            continue;
+        if (how->inputs[i].kind != SSL_INPUT_PARAM)
+            return error_set(d->err, STATUS_INVALID,
+                             "input '%s' cannot have noise: it differs from point to point by "
+                             "itself; parameters can",
+                             how->inputs[i].name);
+        if (!d->noise)
+            d->noise = ARENA_ARRAY(arena, uint32_t, how->input_count);
+        d->noise[i] = d->params.count + 1;
+        add_seed_param(d, arena_printf(arena, "noise(%s)", port->name), port);
+        --d->seeds.count; /* it is no tangent */
+    }
+    if (!d->noise)
+        return STATUS_OK;
+    d->noise_seed = d->params.count;
+    array_push(arena, &d->params,
+               ((SslParamInfo){.name = "noise_seed",
+                               .type = SSL_INT,
+                               .has_default = true,
+                               .default_value = {.type = SSL_INT},
+                               .is_differentiated = true}));
+    d->noise_pixel = d->attributes.count;
+    array_push(arena, &d->attributes,
+               ((SslAttributeInfo){.name = "noise_pixel",
+                                   .type = SSL_FLOAT2,
+                                   .has_derivs = true,
+                                   .is_declared = true,
+                                   .binds = "noise_pixel",
+                                   .default_value = {.type = SSL_FLOAT2}}));
+    return STATUS_OK;
+}
+
 /* "tangent(width)", and from the second direction on "tangent2(width)". */
 static const char *tangent_name(Derivation *d, uint32_t direction, const Port *port)
 {
@@ -298,6 +340,7 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
     copy_interface(&d);
     TRY(find_inputs(&d));
     TRY(find_outputs(&d));
+    TRY(add_noise(&d));
     if (how->is_backward)
         describe_backward(&d);
     else if (how->marks_edges)
@@ -320,6 +363,9 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
                                        .outputs = d.output_rows,
                                        .output_count = how->output_count,
                                        .seeds = d.seeds.data,
+                                       .noise = d.noise,
+                                       .noise_pixel = d.noise_pixel,
+                                       .noise_seed = d.noise_seed,
                                        .rows = d.rows.data,
                                        .row_count = d.rows.count,
                                        .out_is_flat =

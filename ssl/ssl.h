@@ -304,6 +304,9 @@ typedef struct SslDerivativeDesc {
     bool has_edges;
     /* Neither forward nor backward: finds where has_edges counts something. */
     bool marks_edges;
+    /* [input_count]: floats of this input, a parameter, are shaken, by numbers that differ from pixel to pixel, so that a choice that comes
+     * out the same at all pixels has edges, too. NULL: none is. [Yang2022 7.2] */
+    const bool *has_noise;
 } SslDerivativeDesc;
 
 /* Makes of a unit the unit that computes a derivative of it. It is used like any other; its interface is that of the unit
@@ -316,6 +319,10 @@ typedef struct SslDerivativeDesc {
  *              gradient of the sum of all numbers of these outputs times their adjoints. ssl_sum.h adds them up
  *   marking    outputs: those of the list, then an int "edges". Points that are a pixel apart and have one and the same number there have no
  *              edge between them: their gradients with and without edges are the same. It costs little more than the outputs
+ *
+ * If an input has noise: further parameters "noise(X)", like X, 0 at first, and "noise_seed", an int; a further attribute, float2
+ * "noise_pixel", whole numbers that differ from pixel to pixel, with derivatives. Wherever X is read it is X + u noise(X), where u is
+ * drawn from -0.5 to 0.5 for each pixel, seed and number, and is the same in all units of one shader with the same inputs.
  *
  * The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a
  * tangent is then 0. `diags` may get errors S08xx (STATUS_SOURCE). Other errors are in `err`: STATUS_NOT_FOUND, STATUS_INVALID

@@ -13,6 +13,8 @@ typedef struct Kernel {
     uint32_t
         *first; /* [input]: the first of its numbers among the parameters of the flat function */
     uint32_t number_count;
+    const IrValue
+        *numbers; /* [number_count]: the inputs' numbers in the flat function, with noise */
     IrBuilder *b;
     uint32_t result_count; /* of the flat function: the numbers of all outputs that are derived */
 } Kernel;
@@ -61,10 +63,66 @@ static bool bind_input(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
     uint32_t number;
-    if (!reads_input(c->data, inst, &number))
+    const Kernel *k = c->data;
+    if (!reads_input(k, inst, &number))
         return false;
-    c->map[inst->result_first] = ir_build_param(c->to, number);
+    c->map[inst->result_first] = k->numbers[number];
     return true;
+}
+
+/* --- noise -------------------------------------------------------------------------------------- */
+
+static IrValue times(IrBuilder *b, IrValue x, uint32_t factor)
+{
+    return ir_build2(b, IR_IMUL, x, ir_const_int(b, (int32_t)factor));
+}
+
+/* x ^ x >> count */
+static IrValue folded(IrBuilder *b, IrValue x, int32_t count)
+{
+    return ir_build2(b, IR_IXOR, x, ir_build2(b, IR_IUSHR, x, ir_const_int(b, count)));
+}
+
+/* Returns random bits of the pixel and the seed: a weighted sum and the finaliser of MurmurHash3. [Appleby2011] */
+static IrValue pixel_bits(IrBuilder *b, const IrKernelDerivative *how)
+{
+    IrValue sum = times(b, ir_build_param_read(b, IR_INT, how->noise_seed, 0), 0x9e3779b1u);
+    static const uint32_t factors[2] = {0x85ebca77u, 0xc2b2ae3du};
+    for (uint32_t i = 0; i < 2; ++i) {
+        IrValue x = ir_build_attribute(b, IR_FLOAT, how->noise_pixel, IR_SHADOW_VALUE, i);
+        sum = ir_build2(b, IR_IADD, sum, times(b, ir_build1(b, IR_F2I, x), factors[i]));
+    }
+    sum = times(b, folded(b, sum, 16), 0x85ebca6bu);
+    return folded(b, times(b, folded(b, sum, 13), 0xc2b2ae35u), 16);
+}
+
+/* Returns a number from -0.5 to 0.5 of the bits, another one for each index. */
+static IrValue draw(IrBuilder *b, IrValue bits, uint32_t index)
+{
+    IrValue own = ir_build2(b, IR_IADD, bits, ir_const_int(b, (int32_t)(index * 0x9e3779b1u)));
+    own = times(b, folded(b, times(b, own, 0x7feb352du), 15), 0x846ca68bu);
+    IrValue whole = ir_build1(b, IR_I2F, ir_build2(b, IR_IUSHR, own, ir_const_int(b, 9)));
+    whole = ir_build2(b, IR_FMUL, whole, ir_const_float(b, 0x1p-23f));
+    return ir_build2(b, IR_FSUB, whole, ir_const_float(b, 0.5f));
+}
+
+/* Returns [number]: the parameters of the flat function, shaken where that is asked for. */
+static const IrValue *take_numbers(Kernel *k, IrBuilder *b)
+{
+    const IrKernelDerivative *how = k->how;
+    IrValue *numbers = ARENA_ARRAY(k->derive->module->arena, IrValue, k->number_count);
+    IrValue bits = how->noise ? pixel_bits(b, how) : 0;
+    for (uint32_t i = 0; i < how->input_count; ++i)
+        for (uint32_t j = 0; j < how->inputs[i].number_count; ++j) {
+            uint32_t at = k->first[i] + j;
+            numbers[at] = ir_build_param(b, at);
+            if (!how->noise || !how->noise[i] || how->inputs[i].kinds[j] != IR_FLOAT)
+                continue;
+            IrValue size = ir_build_param_read(b, IR_FLOAT, how->noise[i] - 1, j);
+            IrValue noise = ir_build2(b, IR_FMUL, size, draw(b, bits, at));
+            numbers[at] = ir_build2(b, IR_FADD, numbers[at], noise);
+        }
+    return numbers;
 }
 
 /* Returns a copy of a flat function in which the inputs are parameters. It is in no module's list. */
@@ -80,6 +138,7 @@ static const IrFunc *take_inputs(Kernel *k, const IrFunc *f)
     IrBuilder *b = ir_build_begin(m, id, f->name, types.data, types.count);
     ir_build_func(b)->span = f->span;
     IrClone c = ir_clone_begin(m, f, b, &hooks, k);
+    k->numbers = take_numbers(k, b);
     ir_clone_body(&c);
     const IrFunc *made = ir_func(m, id);
     m->funcs.data[id] = NULL;

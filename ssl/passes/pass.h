@@ -36,6 +36,9 @@ typedef struct IrKernelDerivative {
     /* What the derivative reads beside the inputs: forward [direction_count][input_count], tangents of the inputs; backward
      * [output_count], adjoints of the outputs. */
     const IrKernelInput *seeds;
+    /* [input_count] 0, or 1 + the parameter by which it is shaken; NULL: none is. noise_pixel: the attribute; noise_seed: the parameter. */
+    const uint32_t *noise;
+    uint32_t noise_pixel, noise_seed;
     const IrOutput *rows; /* IrModule.outputs afterwards */
     uint32_t row_count;
     bool *out_is_flat; /* [input_count] backward: its derivative is zero whatever the inputs are */

@@ -519,12 +519,100 @@ static void test_widths(void **state)
     }
 }
 
+/* A choice that comes out the same at all pixels has no edge; shaken by noise, it comes out as often as the noise says, and its gradient has
+ * the sign and about the size of that part's. */
+static void test_noise(void **state)
+{
+    const SslSource src = {
+        .name = "test.ssl",
+        .text = str_from(
+            "shader s(float p, out float v) { v = p > 0.5 ? 1 : global_value<uv>.x * 0; }")};
+    static const bool has_noise[] = {true};
+    const SslDerivativeInput inputs[] = {{SSL_INPUT_PARAM, "p"}, {SSL_INPUT_GLOBAL, "uv"}};
+    const char *output = "v";
+    Error err = {0};
+    DiagList *diags = diag_list_create();
+    SslUnit *plain, *unit;
+    if (ssl_unit_compile(*state, &src, diags, &plain) != STATUS_OK)
+        fail_with(diags, &err);
+    for (uint32_t kind = SWEPT; kind <= MARKED; ++kind) {
+        const SslDerivativeDesc how = {.size_bytes = sizeof how,
+                                       .is_backward = kind == SWEPT,
+                                       .has_edges = kind == SWEPT,
+                                       .marks_edges = kind == MARKED,
+                                       .inputs = inputs,
+                                       .has_noise = has_noise,
+                                       .input_count = 1,
+                                       .outputs = &output,
+                                       .output_count = 1};
+        SslProgram *program;
+        GridHost *grid = NULL;
+        const SslBuildDesc build = {.size_bytes = sizeof build};
+        if (ssl_unit_differentiate(plain, &how, diags, &unit, &err) != STATUS_OK)
+            fail_with(diags, &err);
+        const SslUnitInfo *info = ssl_unit_info(unit);
+        assert_string_equal(info->params[1].name, "noise(p)");
+        assert_string_equal(info->params[2].name, "noise_seed");
+        assert_string_equal(info->attributes[0].name, "noise_pixel");
+        if (ssl_program_build(*state, unit, &build, NULL, &program, &err) != STATUS_OK ||
+            grid_host_create(program, globals, SORT_COUNT_OF(globals), POINTS, &grid, &err) !=
+                STATUS_OK)
+            fail_msg("%s", err.text);
+        set_points(grid);
+        for (uint32_t i = 0; i < POINTS; ++i)
+            for (uint32_t k = 0; k < 2; ++k) {
+                *grid_host_attribute(grid, 0, 0, k, i) = (float)(k == 0 ? i % SIZE : i / SIZE);
+                float *step = grid_host_attribute(grid, 0, 1 + k, k, i);
+                if (step)
+                    *step = 1;
+                if (kind == SWEPT)
+                    *grid_host_attribute(grid, 1, 0, 0, i) = 1;
+            }
+        for (uint32_t i = 0; i < 8; ++i) {
+            float p = 0.2f + 0.1f * (float)i, size = i % 2 ? 1.0f : 0.0f;
+            double sum = 0, part = fmin(1, fmax(0, (double)p - 0.5 + 0.5));
+            const SslValue values[] = {{.type = SSL_FLOAT, .f = {p}},
+                                       {.type = SSL_FLOAT, .f = {size}},
+                                       {.type = SSL_INT, .i = (int32_t)i}};
+            for (uint32_t k = 0; k < 3; ++k)
+                if (ssl_params_set(program, grid_host_params(grid), k, &values[k], &err) !=
+                    STATUS_OK)
+                    fail_msg("%s", err.text);
+            grid_host_run(grid);
+            const SslOutputSlot slot = ssl_program_info(program)->outputs[0];
+            for (uint32_t k = 0; k < POINTS; ++k)
+                sum += (double)grid_host_float(grid, slot, 0, k) / (double)POINTS;
+            if (kind == MARKED && size > 0) /* 4096 draws: three deviations of a part are 0.024 */
+                assert_true(fabs(sum - part) < 0.024);
+            else if (kind == MARKED)
+                assert_true(sum == (p > 0.5f ? 1.0 : 0.0));
+            else if (size > 0)
+                assert_true(sum > 0.5 && sum < 2);
+            else
+                assert_true(sum == 0);
+        }
+        grid_host_destroy(grid);
+        ssl_program_release(program);
+        ssl_unit_release(unit);
+    }
+    const SslDerivativeDesc wrong = {.size_bytes = sizeof wrong,
+                                     .is_backward = true,
+                                     .inputs = &inputs[1],
+                                     .has_noise = has_noise,
+                                     .input_count = 1,
+                                     .outputs = &output,
+                                     .output_count = 1};
+    assert_int_equal(ssl_unit_differentiate(plain, &wrong, diags, &unit, &err), STATUS_INVALID);
+    assert_non_null(strstr(err.text, "cannot have noise"));
+    ssl_unit_release(plain);
+    diag_list_destroy(diags);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_forms),
-        cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_noise),
         cmocka_unit_test(test_widths),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

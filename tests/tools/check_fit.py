@@ -153,6 +153,35 @@ def check_derivative(folder):
         expect(words in fit(folder, *arguments, code=2).stderr, f"{arguments}: {words}")
 
 
+# The disc is hidden behind the other one wherever both are, so no pixel shows that the order is wrong.
+HIDDEN = """shader hidden(float x = 0.4 [[ float min = 0, float max = 1 ]], float front = 0.3 [[ float min = 0, float max = 1 ]],
+              float back = 0.7 [[ float min = 0, float max = 1 ]], out float c)
+{
+    const float2 p = global_value<uvw>.xy;
+    const bool a = length(p - float2(x, 0.5)) < 0.3, b = length(p - float2(0.6, 0.5)) < 0.3;
+    c = a && (!b || front > back) ? 0.9 : b ? 0.4 : 0;
+}
+"""
+
+
+def check_noise(folder):
+    """Edges alone say nothing of the order; noise finds it, with the same bits for any number of threads and after a resume."""
+    make(folder, size="48x48", shader=HIDDEN, x=0.35, front=0.8, back=0.2)
+    common = ["--edges", "-n", 120, "--quiet"]
+    expect("'front' has no derivative" in fit(folder, *common, code=2).stderr, "nothing tells the order")
+    said = fit(folder, *common, "--noise", 0.5, "--checkpoint", "whole").stdout
+    found = {name: float(x) for name, x in (line.split("=") for line in said.split())}
+    expect(found["front"] > found["back"] and abs(found["x"] - 0.35) < 0.01, f"noise tells it: {found}")
+    expect(fit(folder, *common, "--noise", 0.5, "--threads", 3).stdout == said, "threads")
+    fit(folder, *common, "--noise", 0.5, "--checkpoint", "part", "--time-limit", 0.05)
+    expect(fit(folder, *common, "--noise", 0.5, "--checkpoint", "part", "--resume").stdout == said, "resumed")
+    for words, arguments in (("--noise needs --edges", ["--noise", 0.1]), ("--noise needs --edges", ["--noise", 0.1, "--edges", "-m", "lbfgs"]),
+                             ("without --check-gradients", ["--noise", 0.1, "--edges", "--check-gradients"])):
+        expect(words in fit(folder, *arguments, code=2).stderr, f"{arguments}: {words}")
+    make(folder)
+    expect("only comparisons read" in fit(folder, "--edges", "--noise", 0.1, code=2).stderr, "a smooth shader")
+
+
 def check_threads(folder):
     make(folder)
     for method in ("adam", "lbfgs", "cma"):
@@ -281,5 +310,5 @@ def check_messages(folder):
     expect(done.returncode == 0 and "at=" in done.stdout, f"a step by cma: {done.stderr}")
 
 
-run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_threads, check_killed, check_time_limit,
+run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_threads, check_killed, check_time_limit,
            check_interrupted, check_full_disk, check_report, check_messages)

@@ -336,7 +336,7 @@ void grid_host_copy_point(GridHost *h, uint32_t to, const GridHost *other, uint3
     stride = h->info->attributes_stride_bytes;
     to_block = (char *)h->attributes + to / SSL_BLOCK * stride;
     from_block = (const char *)other->attributes + from / SSL_BLOCK * stride;
-    for (uint32_t i = 0; i < stride / (SSL_BLOCK * 4); ++i)
+    for (uint32_t i = 0; i < stride / SSL_BLOCK / 4; ++i)
         copy_number(to_block, to, from_block, from, i);
 }
 

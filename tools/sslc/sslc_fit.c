@@ -20,7 +20,7 @@ typedef struct FitOptions {
     const char *target, *output, *picture, *values, *report, *checkpoint, *derivative;
     uint32_t loss, levels, method, iterations, starts, threads;
     int64_t seed;
-    double step, time_limit, checkpoint_interval;
+    double step, time_limit, checkpoint_interval, noise;
     bool resume, check_gradients, explain, quiet, has_size, edges;
 } FitOptions;
 
@@ -82,8 +82,8 @@ static Hash128 digest_of(const Run *run)
                        sizeof(float));
     const float window[4] = {run->grid.u0, run->grid.v0, run->grid.u1, run->grid.v1};
     hash128_update(&s, window, sizeof window);
-    const uint32_t numbers[] = {run->target.width, run->target.height, o->loss, o->levels,
-                                run->grid.budget};
+    const uint32_t numbers[] = {run->target.width, run->target.height, o->loss,
+                                o->levels,         run->grid.budget,   (uint32_t)(o->noise * 1e6)};
     hash128_update(&s, numbers, sizeof numbers);
     hash128_update_text(&s, o->output ? o->output : "");
     const CliTextList *lists[] = {&o->grid.params, &o->grid.globals, &o->grid.textures,
@@ -122,7 +122,7 @@ static Status check_flat(const Run *run, Error *err)
                 "parameter '%s' has no derivative: only comparisons, conversions to int "
                 "and what is detached read it; leave it out, or use %s",
                 ssl_unit_info(run->unit)->params[run->space.numbers[i].param].name,
-                run->options->edges ? "--method cma" : "--edges or --method cma");
+                run->options->edges ? "--noise or --method cma" : "--edges or --method cma");
     return STATUS_OK;
 }
 
@@ -167,7 +167,8 @@ static Status set_up(Run *run, Error *err)
                                   .levels = o->levels,
                                   .needs_gradient = needs_gradient,
                                   .needs_tangents = needs_tangents,
-                                  .has_edges = o->edges};
+                                  .has_edges = o->edges,
+                                  .noise = o->noise};
     TRY(fit_shader_create(&shader, &run->shader, err));
     if (needs_gradient)
         TRY(check_flat(run, err));
@@ -385,6 +386,19 @@ static const char *find_stop(const FitOptions *o, uint64_t begin_ns)
                                                                                : NULL;
 }
 
+/* Noise shrinks along half a cosine and is gone for the last fifth of a start, so what is found is found without it. It depends on
+ * nothing but the iteration: a fit that is taken up again goes on with the same. */
+static Status set_noise(Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    if (o->noise == 0)
+        return STATUS_OK;
+    FitProgress p = fit_progress(run->fit);
+    double done = fmin(1, 1.25 * (double)p.iteration / (double)o->iterations);
+    return fit_shader_shake(run->shader, 0.5 * (1 + cos(3.141592653589793 * done)),
+                            p.start * 0x10001u + p.iteration, err);
+}
+
 static Status loop(Run *run, Error *err)
 {
     const FitOptions *o = run->options;
@@ -394,6 +408,7 @@ static Status loop(Run *run, Error *err)
     (void)fit_history(run->fit, &before, &firsts, &starts);
     catch_signals();
     while (!fit_is_done(run->fit) && !(run->stopped_by = find_stop(o, begin))) {
+        TRY(set_noise(run, err));
         TRY(fit_step(run->fit, err));
         if (!o->quiet && clock_seconds_since(printed) >= 1) {
             print_progress(run, clock_seconds_since(begin), before);
@@ -462,6 +477,8 @@ static Status give_results(Run *run, Error *err)
     const double *best = fit_best(run->fit);
     ASSERT(best);
     double value;
+    if (o->noise > 0)
+        TRY(fit_shader_shake(run->shader, 0, 0, err));
     TRY(fit_shader_evaluate(run->shader, best, &value, NULL, err));
     for (uint32_t i = 0; i < run->space.unit->param_count; ++i) {
         StrBuf line = {0};
@@ -523,6 +540,10 @@ static Status check_files(const FitOptions *o, const char *path, Error *err)
     if (o->build.bake_switches)
         return error_set(err, STATUS_INVALID,
                          "--bake-switches would make constants of what is fitted");
+    if (o->noise > 0 && (!o->edges || o->method != FIT_ADAM || o->check_gradients))
+        return error_set(err, STATUS_INVALID,
+                         "--noise needs --edges and the method adam, and goes without "
+                         "--check-gradients");
     if (o->resume && !o->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
     if (o->picture && !path_has_extension(o->picture, ".png") &&
@@ -606,6 +627,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "levels", .kind = CLI_U32, .out = &o->levels, .min = 1, .max = 20, .value_name = "N", .help = "sizes in which pictures are compared, each half as large as the one before; 5 by default, 1 for pixels alone"},
         {.name = "method", .short_name = 'm', .kind = CLI_CHOICE, .out = &o->method, .choices = method_words, .value_name = "METHOD", .help = "adam (the default), lbfgs (smooth shaders), or cma (without gradients; fits ints, too)"},
         {.name = "edges", .kind = CLI_FLAG, .out = &o->edges, .help = "gradients count edges: what comparisons and roundings change from pixel to pixel"},
+        {.name = "noise", .kind = CLI_FLOAT, .out = &o->noise, .min = 0, .max = 1, .value_name = "X", .help = "with --edges and adam: shakes parameters that only comparisons read from pixel to pixel, by up to X of their bounds and less and less, so that choices that come out the same everywhere are seen"},
         {.name = "iterations", .short_name = 'n', .kind = CLI_U32, .out = &o->iterations, .min = 1, .max = FIT_MAX_ITERATIONS, .value_name = "N", .help = "at most, from each start; 200 by default"},
         {.name = "starts", .kind = CLI_U32, .out = &o->starts, .min = 1, .max = FIT_MAX_STARTS, .value_name = "N", .help = "the first at the parameters' values, the others at random; 1 by default"},
         {.name = "seed", .kind = CLI_INT, .out = &o->seed, .value_name = "N", .help = "other random starts and evolutions; 1 by default"},
@@ -624,7 +646,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "quiet", .kind = CLI_FLAG, .out = &o->quiet, .help = "prints no progress"},
     };
     /* clang-format on */
-    uint32_t count = sslc_grid_options(&o->grid, options, 24);
+    uint32_t count = sslc_grid_options(&o->grid, options, 25);
     count = sslc_build_options(&o->build, options, count);
     const char *const examples[] = {
         "sslc fit brick.ssl --target wall.png -o wall.json --report wall.html",

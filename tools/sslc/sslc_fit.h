@@ -80,6 +80,8 @@ typedef struct FitShaderDesc {
     uint32_t levels;
     bool needs_gradient, needs_tangents;
     bool has_edges; /* of gradients: edges count */
+    /* With edges: parameters that only comparisons read are shaken by up to this part of their bounds, from pixel to pixel; 0: none. */
+    double noise;
 } FitShaderDesc;
 
 /* Builds the kernels. Prints errors of the source, for which *out_shader is NULL and the status STATUS_SOURCE. */
@@ -89,6 +91,9 @@ void fit_shader_destroy(FitShader *shader); /* NULL is allowed */
 /* FitDesc.evaluate; `data` is the FitShader. */
 Status fit_shader_evaluate(void *data, const double *x, double *out_value, double *out_gradient,
                            Error *err);
+/* Sets how much parameters are shaken from now on, a part of FitShaderDesc.noise, which is 0 at first, and other random numbers for
+ * another seed. STATUS_INVALID: no parameter is to be shaken. */
+Status fit_shader_shake(FitShader *shader, double part, uint32_t seed, Error *err) SORT_MUST_CHECK;
 /* What the shader gave at the last evaluation; it lives until the next. */
 const FitPicture *fit_shader_picture(const FitShader *shader);
 /* Computes the derivative of the picture by a number of the space; it lives until the next. Needs needs_tangents. */

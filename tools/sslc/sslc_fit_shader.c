@@ -28,7 +28,8 @@ struct FitShader {
         *near; /* [point_count]: of each chunk, in its part, the points with an edge beside them */
     uint32_t *near_firsts; /* [chunk_count + 1] of each chunk's among all */
     uint32_t swept_blocks;
-    bool is_smooth; /* `backward` is not zero everywhere */
+    bool is_smooth;  /* `backward` is not zero everywhere */
+    bool *is_shaken; /* [parameter of the unit]; NULL: none is */
     PictureLoss *loss;
     FitPicture picture, tangent;
     float *adjoint;  /* as the picture */
@@ -62,20 +63,24 @@ static Status differentiate(FitShader *s, Derived what, Side *side, Error *err)
     const FitShaderDesc *d = &s->desc;
     const SslUnitInfo *info = ssl_unit_info(d->unit);
     SslDerivativeInput *inputs = MEM_ARRAY(SslDerivativeInput, info->param_count);
+    bool *has_noise = MEM_ARRAY(bool, info->param_count);
     DiagList *diags = diag_list_create();
     Status status = STATUS_NO_MEMORY;
-    if (inputs && diags) {
+    if (inputs && has_noise && diags) {
         SslDerivativeDesc how = {.size_bytes = sizeof how,
                                  .is_backward = what == BACKWARD || what == SWEPT,
                                  .has_edges = what == SWEPT,
                                  .marks_edges = what == MARKED,
+                                 .has_noise = s->is_shaken ? has_noise : NULL,
                                  .inputs = inputs,
                                  .outputs = &info->outputs[d->output].name,
                                  .output_count = 1};
         for (uint32_t i = 0; i < info->param_count; ++i)
-            if (d->space->is_fitted[i])
+            if (d->space->is_fitted[i]) {
+                has_noise[how.input_count] = s->is_shaken && s->is_shaken[i];
                 inputs[how.input_count++] =
                     (SslDerivativeInput){SSL_INPUT_PARAM, info->params[i].name};
+            }
         status = ssl_unit_differentiate(d->unit, &how, diags, &side->unit, err);
         sslc_print_diags(diags);
     } else {
@@ -83,6 +88,7 @@ static Status differentiate(FitShader *s, Derived what, Side *side, Error *err)
     }
     diag_list_destroy(diags);
     mem_free(inputs);
+    mem_free(has_noise);
     return status;
 }
 
@@ -144,9 +150,93 @@ static Status build_backward(FitShader *s, Error *err)
     return STATUS_OK;
 }
 
+/* Finds the parameters to shake: those that have no derivative but over edges. */
+static Status choose_shaken(FitShader *s, Error *err)
+{
+    const FitSpace *space = s->desc.space;
+    Side smooth = {0};
+    bool has_any = false;
+    bool *is_shaken = MEM_ARRAY(bool, space->unit->param_count);
+    if (!is_shaken)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    Status status = differentiate(s, BACKWARD, &smooth, err);
+    const SslUnitInfo *info = status == STATUS_OK ? ssl_unit_info(smooth.unit) : NULL;
+    for (uint32_t i = 0, output = 0; i < space->unit->param_count && info; ++i)
+        if (space->is_fitted[i]) {
+            is_shaken[i] = info->outputs[output++].is_zero;
+            has_any = has_any || is_shaken[i];
+        }
+    ssl_unit_release(smooth.unit);
+    s->is_shaken = is_shaken;
+    if (status == STATUS_OK && !has_any)
+        return error_set(err, STATUS_INVALID,
+                         "--noise: all parameters have derivatives without edges; noise is for "
+                         "those that only comparisons read");
+    return status;
+}
+
+/* Numbers the pixels of a host that reads the numbers. */
+static void number_pixels(const FitShader *s, const SslProgram *program, GridHost *host)
+{
+    const SslUnitInfo *unit = ssl_program_info(program)->unit;
+    uint32_t slot = 0;
+    while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, "noise_pixel") != 0)
+        ++slot;
+    for (uint32_t point = 0; point < s->point_count && slot < unit->attribute_count; ++point)
+        for (uint32_t i = 0; i < 2; ++i) {
+            uint32_t at = i == 0 ? point % s->picture.width : point / s->picture.width;
+            float *value = grid_host_attribute(host, slot, 0, i, point);
+            float *step = grid_host_attribute(host, slot, 1 + i, i, point);
+            if (value)
+                *value = (float)at;
+            if (step)
+                *step = 1;
+        }
+}
+
+static Status set_noise(const FitShader *s, const Side *side, double part, uint32_t seed,
+                        Error *err)
+{
+    const FitSpace *space = s->desc.space;
+    void *block = grid_host_params(side->host);
+    uint32_t param = space->unit->param_count; /* those of the noise follow, in order */
+    for (uint32_t i = 0; i < space->unit->param_count; ++i) {
+        double sizes[FIT_MAX_PARAMS] = {0};
+        const SslParamInfo *info = &space->unit->params[i];
+        SslValue value = {.type = info->type};
+        if (!s->is_shaken[i])
+            continue;
+        for (uint32_t k = 0; k < space->count; ++k)
+            if (space->numbers[k].param == i && space->numbers[k].number < FIT_MAX_PARAMS)
+                sizes[space->numbers[k].number] =
+                    part * s->desc.noise * (space->params[k].high - space->params[k].low);
+        if (info->shape) {
+            value.list = sizes;
+            value.count = ssl_value_scalars(info->type, info->shape);
+        } else {
+            for (uint32_t k = 0; k < ssl_type_scalars(info->type); ++k)
+                value.f[k] = ssl_flushed((float)sizes[k]);
+        }
+        TRY(ssl_params_set(side->program, block, param++, &value, err));
+    }
+    const SslValue number = {.type = SSL_INT, .i = (int32_t)seed};
+    return ssl_params_set(side->program, block, param, &number, err);
+}
+
+Status fit_shader_shake(FitShader *s, double part, uint32_t seed, Error *err)
+{
+    const Side *sides[] = {&s->plain, &s->backward, &s->swept};
+    ASSERT(s->is_shaken);
+    for (size_t i = 0; i < SORT_COUNT_OF(sides); ++i)
+        TRY(set_noise(s, sides[i], part, seed, err));
+    return STATUS_OK;
+}
+
 static Status build(FitShader *s, Error *err)
 {
     TRY(allocate(s, err));
+    if (has_edges(&s->desc) && s->desc.noise > 0)
+        TRY(choose_shaken(s, err));
     if (has_edges(&s->desc)) {
         TRY(differentiate(s, MARKED, &s->plain, err));
         s->picture_output = 0;
@@ -158,7 +248,13 @@ static Status build(FitShader *s, Error *err)
     }
     if (s->desc.needs_gradient)
         TRY(build_backward(s, err));
-    return has_edges(&s->desc) ? build_edges(s, err) : STATUS_OK;
+    if (!has_edges(&s->desc))
+        return STATUS_OK;
+    TRY(build_edges(s, err));
+    number_pixels(s, s->plain.program, s->plain.host);
+    number_pixels(s, s->backward.program, s->backward.host);
+    number_pixels(s, s->swept.program, s->spread);
+    return STATUS_OK;
 }
 
 Status fit_shader_create(const FitShaderDesc *desc, FitShader **out_shader, Error *err)
@@ -208,6 +304,7 @@ void fit_shader_destroy(FitShader *s)
     mem_free(s->marks);
     mem_free(s->near);
     mem_free(s->near_firsts);
+    mem_free(s->is_shaken);
     picture_loss_destroy(s->loss);
     mem_free(s->picture.numbers);
     mem_free(s->tangent.numbers);
