@@ -117,6 +117,22 @@ def world_of_twilight_below_ozone():
         world, sun_disc=False, sun_elevation=-0.07, ozone_density=2)))
 
 
+def multiple(name, **settings):
+    """Above the horizon, of Blender 5."""
+    def build():
+        world = World()
+        bpy.context.scene.camera.data.latitude_min = 0
+        world.show(world.output("ShaderNodeTexSky", 0, {"sky_type": "MULTIPLE_SCATTERING", **settings}))
+    if "MULTIPLE_SCATTERING" in enum("ShaderNodeTexSky", "sky_type"):
+        build.__name__ = name
+        picture("ShaderNodeTexSky", 0.02)(build)
+
+
+multiple("light scattered often at noon", sun_disc=False, sun_elevation=1.1, sun_rotation=1.2)
+multiple("light scattered often at dusk", sun_disc=False, sun_elevation=0.05, aerosol_density=3)
+multiple("a large sun whose light is scattered often", sun_size=0.3, sun_elevation=0.5, sun_rotation=1.2, sun_intensity=0.1)
+
+
 @picture("ShaderNodeTexSky", 0.02)
 def world_of_thick_air_seen_from_an_aircraft():
     world = World()

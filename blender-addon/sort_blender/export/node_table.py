@@ -237,7 +237,8 @@ NODES = {
         finish=opt.finish_environment, lacks="Cubic and Smart use the renderer's filter"),
     "ShaderNodeTexSky": Node(sky_node.unit_of, options=sky_node.options, default_vector="position",
                              finish=sky_node.finish, units=("tex_sky_preetham", "tex_sky_nishita", "tex_sky_hosek"),
-                             lacks="Hosek / Wilkie is computed by Cycles"),
+                             lacks="Hosek / Wilkie and Multiple Scattering are computed by Cycles; of the latter, the ground below the horizon is that of "
+                                   "Single Scattering, and the sun's disc is 5 to 8 % darker"),
     "ShaderNodeTexIES": Node("tex_ies", default_vector="shading_normal", finish=ies_node.finish,
                              lacks="no photometry of type A, as in Cycles"),
     "ShaderNodeTangent": Node("tangent", options=opt.take("axis", direction="direction_type"),

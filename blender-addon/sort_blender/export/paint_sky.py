@@ -1,9 +1,10 @@
-"""Run by sky_painter.py in a Blender of its own: Cycles paints the sky of a Sky Texture, type Hosek / Wilkie.
-  blender -b --factory-startup -P paint_sky.py -- OUT COLUMNS ROWS ELEVATION TURBIDITY ALBEDO
+"""Run by sky_painter.py in a Blender of its own: Cycles paints the sky of a Sky Texture whose sun stands over +y.
+  blender -b --factory-startup -P paint_sky.py -- OUT COLUMNS ROWS SETTINGS
 OUT: float32, little-endian, rows from straight down to straight up, columns from the sun's azimuth to the opposite,
-r g b each. The angle is in radians."""
+r g b each. SETTINGS: of the node, as JSON."""
 
 import array
+import json
 import math
 import os
 import sys
@@ -12,8 +13,8 @@ import tempfile
 import bpy
 
 
-def paint(picture: str, columns: int, rows: int, elevation: float, turbidity: float, albedo: float) -> None:
-    """The sun over +y, a camera that looks there."""
+def paint(picture: str, columns: int, rows: int, settings: dict) -> None:
+    """A camera looks at +y."""
     scene = bpy.context.scene
     for obj in list(bpy.data.objects):
         bpy.data.objects.remove(obj)
@@ -30,9 +31,8 @@ def paint(picture: str, columns: int, rows: int, elevation: float, turbidity: fl
     scene.world.use_nodes = True
     tree = scene.world.node_tree
     sky = tree.nodes.new("ShaderNodeTexSky")
-    sky.sky_type = "HOSEK_WILKIE"
-    sky.sun_direction = (0, math.cos(elevation), math.sin(elevation))
-    sky.turbidity, sky.ground_albedo = turbidity, albedo
+    for name, value in settings.items():  # the type first, as it is written
+        setattr(sky, name, value)
     tree.links.new(sky.outputs["Color"], tree.nodes["Background"].inputs["Color"])
 
     render = scene.render
@@ -52,7 +52,7 @@ def main() -> None:
     words = sys.argv[sys.argv.index("--") + 1:]
     with tempfile.TemporaryDirectory(prefix="sort-sky-") as folder:
         picture = os.path.join(folder, "sky.exr")
-        paint(picture, *map(int, words[1:3]), *map(float, words[3:]))
+        paint(picture, *map(int, words[1:3]), json.loads(words[3]))
         image = bpy.data.images.load(picture)
         pixels = array.array("f", bytes(4 * len(image.pixels)))
         image.pixels.foreach_get(pixels)

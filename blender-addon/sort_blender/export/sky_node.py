@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import bpy
@@ -12,7 +13,7 @@ from ..versions import SUN_ADDS_TO_SKY, sky_dust, sky_model
 from . import axes, nodes
 from .background import BackgroundFailed
 from .sky import Sky
-from .sky_painter import PaintedSky
+from .sky_painter import MultipleSky, PaintedSky
 
 if TYPE_CHECKING:
     from ..sort_package import PackageWriter
@@ -36,12 +37,19 @@ def finish(builder, node: bpy.types.Node, name: str) -> bool:
         return True
     if model == "HOSEK_WILKIE":
         return _finish_painted(builder, node, name)
-    if model != "NISHITA":
+    if model == "MULTIPLE_SCATTERING":
+        builder.warn(node, "the ground below the horizon, and the sun's disc, are those of Single Scattering")
+    elif model != "NISHITA":
         builder.warn(node, f"sky type {model} is not supported yet; light is scattered but once")
     if not builder.is_wired(f"{name}.coord"):  # with a disc there is no Vector
         builder.wire(builder.default_vector("position"), f"{name}.coord")
     sky = _sky(node)
-    builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
+    try:
+        builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
+    except BackgroundFailed as error:
+        builder.warn(node, f"sky type {model} is painted by Cycles, which could not be ({error}); light is scattered but once")
+        sky = Sky(*astuple(sky))
+        builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
     if _has_disc(node):
         if node != builder.sun_node:
             builder.warn(node, "its sun is found by chance behind other nodes, which is noisy; as a light of its own it "
@@ -98,5 +106,6 @@ def _direction(node: bpy.types.Node) -> Vector:
 
 
 def _sky(node: bpy.types.Node) -> Sky:
-    return Sky(elevation=math.asin(min(max(math.sin(node.sun_elevation), -1), 1)), altitude_m=node.altitude,
-               air=node.air_density, dust=sky_dust(node), ozone=node.ozone_density)
+    kind = MultipleSky if sky_model(node) == "MULTIPLE_SCATTERING" else Sky
+    return kind(elevation=math.asin(min(max(math.sin(node.sun_elevation), -1), 1)), altitude_m=node.altitude,
+                air=node.air_density, dust=sky_dust(node), ozone=node.ozone_density)
