@@ -41,7 +41,7 @@ void light_triangles_load(const LightTriangle *const from[SSL_BLOCK], uint16_t l
         if (!(live >> k & 15))
             continue;
         for (uint32_t i = 0; i < 4; ++i) {
-            corner[i] = (const float *)(const void *)from[k + i];
+            corner[i] = (const float *)from[k + i];
             edge1[i] = corner[i] + 4, edge2[i] = corner[i] + 8, front[i] = corner[i] + 12;
         }
         wide_turn4(corner, k, rows->corner[0], rows->corner[1], rows->corner[2], rows->area2);
