@@ -52,8 +52,6 @@ typedef struct HitBatch {
     float *t;
     float *b1, *b2; /* barycentrics: P = (1-b1-b2) corner0 + b1 corner1 + b2 corner2; 0 for lights.
                    * On curves b1 is u along the segment, and b2 is undefined */
-    float *ng[3];   /* geometric normal in world space toward the front, NOT unit. The ray met the
-                     * back when dot(ng, direction) > 0 */
 } HitBatch;
 
 static inline bool hit_is_light(uint32_t shape)

@@ -321,12 +321,7 @@ static void attach_instance(void *data, uint32_t index)
                    : mesh->curves ? new_curves(accel, mesh)
                                   : new_triangles(accel, mesh, stays ? NULL : instance);
     }
-    accel->geometry[index] =
-        (GeometryInfo){.shape = index,
-                       .is_placed = is_placed,
-                       .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f,
-                       .is_curve = mesh->curves != NULL,
-                       .is_ribbon = mesh->curves && mesh->curves->is_ribbon};
+    accel->geometry[index] = (GeometryInfo){.shape = index, .is_curve = mesh->curves != NULL};
     if (!geometry)
         return; /* Embree has said why */
     rtcSetGeometryMask(geometry, geometry_mask(jobs->desc, instance));

@@ -55,7 +55,7 @@ static Status attach_round(Accel *accel, const uint32_t *lights, uint32_t count,
     rtcSetGeometryIntersectFunction(geometry, accel_light_intersect);
     rtcSetGeometryOccludedFunction(geometry, accel_light_occluded);
     attach(accel, geometry, 0,
-           (GeometryInfo){.shape = HIT_LIGHT, .ng_sign = 1.0f, .lights = lights, .per_light = 1});
+           (GeometryInfo){.shape = HIT_LIGHT, .lights = lights, .per_light = 1});
     return STATUS_OK;
 }
 
@@ -86,7 +86,7 @@ static void attach_rectangles(Accel *accel, const uint32_t *lights, uint32_t cou
         rtcSetGeometryOccludedFilterFunction(geometry, accel_skip_back);
     }
     attach(accel, geometry, k,
-           (GeometryInfo){.shape = HIT_LIGHT, .ng_sign = 1.0f, .lights = lights, .per_light = 2});
+           (GeometryInfo){.shape = HIT_LIGHT, .lights = lights, .per_light = 2});
 }
 
 Status accel_attach_lights(Accel *accel, Error *err)

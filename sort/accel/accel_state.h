@@ -28,10 +28,7 @@ static inline uint32_t mask_of_kinds(uint8_t kinds)
 /* By geometry id of the top scene. */
 typedef struct GeometryInfo {
     uint32_t shape; /* HitBatch.shape; of the light geometry: HIT_LIGHT, the primitive says which */
-    float ng_sign;  /* -1: flattened and mirrored, so that the winding in world space is reversed */
-    bool is_placed; /* an instance that is flattened all the same, and stands where it is */
     bool is_curve;
-    bool is_ribbon; /* faces the ray: Embree's normal is something else */
     /* Indices into Scene.lights, one for each per_light primitives of a geometry of lights; else NULL. */
     const uint32_t *lights;
     uint32_t per_light;

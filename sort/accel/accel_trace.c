@@ -239,9 +239,6 @@ void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args)
             !is_ahead((Query *)args->context, &c, &t))
             continue;
         ray[RAY_T_MAX * n + lane] = t;
-        hit[HIT_NG * n + lane] = ng.x;
-        hit[(HIT_NG + 1) * n + lane] = ng.y;
-        hit[(HIT_NG + 2) * n + lane] = ng.z;
         hit[HIT_U * n + lane] = hit[HIT_V * n + lane] = 0.0f;
         set_lane_u32(hit, HIT_PRIMITIVE, n, lane, args->primID);
         set_lane_u32(hit, HIT_GEOMETRY, n, lane, args->geomID);
@@ -279,29 +276,15 @@ void accel_skip_back(const struct RTCFilterFunctionNArguments *args)
 
 /* --- nearest hits --------------------------------------------------------------------------- */
 
-/* Stores what a ray met at distance t; ng: Embree's, in world space. */
+/* Stores what a ray met at distance t. */
 static inline void store_surface(const GeometryInfo *info, uint32_t primitive, float t, float u,
-                                 float v, float3 ng, HitBatch *hits, uint32_t i)
+                                 float v, HitBatch *hits, uint32_t i)
 {
     hits->shape[i] = shape_of(info, &primitive);
     hits->triangle[i] = primitive;
     hits->t[i] = t;
     hits->b1[i] = info->lights ? 0.0f : u;
     hits->b2[i] = info->lights ? 0.0f : v;
-    hits->ng[0][i] = ng.x * info->ng_sign;
-    hits->ng[1][i] = ng.y * info->ng_sign;
-    hits->ng[2][i] = ng.z * info->ng_sign;
-}
-
-static float3 instance_normal(const Accel *accel, const GeometryInfo *info, float time, float3 ng)
-{
-    const SceneInstance *instance = &accel->scene->instances[info->shape];
-    SceneInstance moved;
-    if (instance->key_count > 0) {
-        moved = scene_instance_at(instance, time);
-        instance = &moved;
-    }
-    return mat4_normal(&instance->world_to_object, ng);
 }
 
 SORT_ALWAYS_INLINE void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *hits,
@@ -314,12 +297,7 @@ SORT_ALWAYS_INLINE void store_hit(const Accel *accel, const struct RTCRayHit *p,
     }
     bool is_instanced = hit->instID[0] != RTC_INVALID_GEOMETRY_ID;
     const GeometryInfo *info = &accel->geometry[is_instanced ? hit->instID[0] : hit->geomID];
-    float3 ng = f3(hit->Ng_x, hit->Ng_y, hit->Ng_z);
-    if (is_instanced && !info->is_placed)
-        ng = instance_normal(accel, info, p->ray.time, ng);
-    if (info->is_ribbon)
-        ng = f3_scale(f3(p->ray.dir_x, p->ray.dir_y, p->ray.dir_z), -info->ng_sign);
-    store_surface(info, hit->primID, p->ray.tfar, hit->u, hit->v, ng, hits, i);
+    store_surface(info, hit->primID, p->ray.tfar, hit->u, hit->v, hits, i);
 }
 
 /* Indices of rays, collected until there are enough to trace. */
@@ -441,15 +419,15 @@ static void intersect_packet(const Accel *accel, const RayBundle *rays, uint32_t
     rtcIntersect8(valid, accel->top, &query.context, &p);
     for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
         uint32_t i = to[first + lane], geometry = p.hit.geomID[lane];
-        uint32_t placed = p.hit.instID[0][lane]; /* which does not turn the normal */
+        uint32_t placed = p.hit.instID[0][lane];
         if (!(wanted >> lane & 1))
             continue;
         if (geometry == RTC_INVALID_GEOMETRY_ID)
             hits->shape[i] = HIT_NONE;
         else
             store_surface(&accel->geometry[placed != RTC_INVALID_GEOMETRY_ID ? placed : geometry],
-                          p.hit.primID[lane], p.ray.tfar[lane], p.hit.u[lane], p.hit.v[lane],
-                          f3(p.hit.Ng_x[lane], p.hit.Ng_y[lane], p.hit.Ng_z[lane]), hits, i);
+                          p.hit.primID[lane], p.ray.tfar[lane], p.hit.u[lane], p.hit.v[lane], hits,
+                          i);
     }
 }
 

@@ -32,8 +32,7 @@ Status hit_batch_create(Arena *arena, uint32_t capacity, HitBatch *out_batch, Er
     *out_batch = (HitBatch){.capacity = capacity};
     out_batch->shape = column(arena, capacity, sizeof(uint32_t));
     out_batch->triangle = column(arena, capacity, sizeof(uint32_t));
-    float **columns[] = {&out_batch->t,     &out_batch->b1,    &out_batch->b2,
-                         &out_batch->ng[0], &out_batch->ng[1], &out_batch->ng[2]};
+    float **columns[] = {&out_batch->t, &out_batch->b1, &out_batch->b2};
     bool is_complete = out_batch->shape && out_batch->triangle;
     for (size_t i = 0; i < SORT_COUNT_OF(columns); ++i) {
         *columns[i] = column(arena, capacity, sizeof(float));

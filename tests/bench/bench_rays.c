@@ -27,6 +27,7 @@ static uint32_t side = 512, ray_count = 512 * 512, repeat_count = 5, cell_count 
                 instance_count = 2500;
 
 typedef struct Bench {
+    const Scene *scene;
     RTCScene raw;
     Accel *accel;
     RayBatch rays;
@@ -113,7 +114,9 @@ static void bounce_rays(Bench *b, bool to_light, uint64_t *state)
         if (b->hits.shape[i] == HIT_NONE)
             continue;
         Ray ray = ray_batch_get(&b->rays, i);
-        float3 n = f3_normalize(f3(b->hits.ng[0][i], b->hits.ng[1][i], b->hits.ng[2][i])), s, t;
+        float3 c[3], s, t;
+        scene_triangle(b->scene, b->hits.shape[i], b->hits.triangle[i], c);
+        float3 n = f3_normalize(f3_cross(f3_sub(c[1], c[0]), f3_sub(c[2], c[0])));
         if (f3_dot(n, ray.direction) > 0.0f)
             n = f3_neg(n);
         ray.origin = f3_madd(f3_madd(ray.origin, b->hits.t[i], ray.direction), 1e-4f, n);
@@ -213,7 +216,7 @@ static void trace_chunk(void *data, uint32_t index)
         HitBatch hits = c->is_shadow ? b->shadow.hits : b->hits;
         rays.capacity = hits.capacity = BATCH;
         for (int k = 0; k < 3; ++k)
-            rays.origin[k] += first, rays.direction[k] += first, hits.ng[k] += first;
+            rays.origin[k] += first, rays.direction[k] += first;
         rays.t_min += first, rays.t_max += first, rays.time += first;
         hits.shape += first, hits.triangle += first, hits.t += first;
         hits.b1 += first, hits.b2 += first;
@@ -291,6 +294,7 @@ static void report(Bench *b, const char *scene, const char *rays, bool is_bundle
 static void run_scene(Bench *b, RTCDevice device, const char *name, const Scene *scene)
 {
     AccelDesc desc = {.size_bytes = sizeof desc, .scene = scene};
+    b->scene = scene;
     Error err = {0};
     require(accel_create(&desc, &b->accel, &err) == STATUS_OK, err.text);
     b->raw = build_raw(device, scene);

@@ -63,8 +63,7 @@ static bool is_same_hit(const HitBatch *a, const HitBatch *b, uint32_t k)
     return a->shape[k] == b->shape[k] && a->triangle[k] == b->triangle[k] &&
            memcmp(&a->t[k], &b->t[k], sizeof(float)) == 0 &&
            memcmp(&a->b1[k], &b->b1[k], sizeof(float)) == 0 &&
-           memcmp(&a->b2[k], &b->b2[k], sizeof(float)) == 0 &&
-           memcmp(&a->ng[0][k], &b->ng[0][k], sizeof(float)) == 0;
+           memcmp(&a->b2[k], &b->b2[k], sizeof(float)) == 0;
 }
 
 static void forget(HitBatch *hits)
