@@ -53,6 +53,11 @@ typedef struct InterfaceNames {
     uint32_t count;
 } InterfaceNames;
 
+typedef struct InterfaceList {
+    struct InterfaceDecl **data;
+    uint32_t count, capacity;
+} InterfaceList;
+
 /* The T of f<T : IShape & INamed>. */
 typedef struct TypeParam {
     const char *name;
@@ -253,8 +258,10 @@ struct StructDecl {
     const char *name;
     VarList members;
     InterfaceNames interfaces;
-    FuncDecl *methods; /* checked: linked by next_overload, in the order of the source */
-    const Type *type;  /* checked */
+    uint32_t method_count; /* with those beyond the limit */
+    FuncDecl *methods;     /* checked: linked by next_overload, in the order of the source */
+    InterfaceList all;     /* checked: the interfaces and all that they include, each once */
+    const Type *type;      /* checked */
     bool is_library;
     bool is_pair; /* checked: diff_pair<T>, made by the checker */
     /* Checked: it stands for a type parameter while the generic function itself is checked. Its methods are those of its
@@ -267,7 +274,9 @@ typedef struct InterfaceDecl {
     Span span;
     const char *name;
     InterfaceNames interfaces; /* those that it includes */
-    FuncList methods; /* their first parameter is of type This; never checked, but copied */
+    FuncList methods;      /* their first parameter is of type This; never checked, but copied */
+    uint32_t method_count; /* with those beyond the limit */
+    uint32_t walk;         /* used by the checker: the last walk that has met it */
 } InterfaceDecl;
 
 /* [Name], [Name(function)] or [Name(value)] before a function or a loop. */
@@ -315,7 +324,9 @@ struct FuncDecl {
     FuncList instances; /* of a generic function; the first is the one for types that are unknown */
     const Binding *bindings; /* what its type names stand for */
     bool is_abstract;        /* its bindings are unknown types: it is checked, and never lowered */
-    uint32_t instance_depth; /* 1 plus that of the instance that asked for it; 0: not generic */
+    const FuncDecl *needed_by; /* an instance: the function whose call made it */
+    Span needed_at;            /* that call */
+    uint32_t instance_depth;   /* 1 plus that of the instance that asked for it; 0: not generic */
     const Type *return_type;
     bool is_differentiable; /* marked so, or with a derivative of its own */
     bool is_constant;       /* [TreatAsDifferentiable]: its derivative is zero */
@@ -369,7 +380,8 @@ struct Stmt {
 typedef struct Ast {
     ARRAY(StructDecl *) structs;
     ARRAY(InterfaceDecl *) interfaces;
-    ARRAY(FuncDecl *) funcs; /* functions and shaders, in order */
+    uint32_t interface_count; /* with those beyond the limit */
+    ARRAY(FuncDecl *) funcs;  /* functions and shaders, in order */
     ARRAY(BsdfDecl *) bsdfs;
     ARRAY(VarDecl *) textures;
     ARRAY(VarDecl *) attributes;

@@ -123,16 +123,36 @@ VarList parse_params(Parser *p)
     return (VarList){params.data, params.count};
 }
 
+/* Whether interface number `index`, from 0, is among those that there may be. Reports the first that is not. */
+static bool may_have_interface(Parser *p, uint32_t index, Span span)
+{
+    if (index == SSL_MAX_INTERFACES)
+        report(p->diags, TOO_MANY_INTERFACES, span,
+               arena_printf(p->arena, "%d", SSL_MAX_INTERFACES));
+    return index < SSL_MAX_INTERFACES;
+}
+
+/* Whether method number `index` of a struct or an interface may be there. Reports the first that may not. */
+static bool may_have_method(Parser *p, uint32_t index, Span span, const char *owner)
+{
+    if (index == SSL_MAX_METHODS)
+        report(p->diags, TOO_MANY_METHODS, span, arena_printf(p->arena, "%d", SSL_MAX_METHODS),
+               owner);
+    return index < SSL_MAX_METHODS;
+}
+
 /* Name, Name ... or Name & Name ..., after ':' */
 static InterfaceNames parse_interface_names(Parser *p, TokenKind separator)
 {
     ARRAY(InterfaceName) names = {0};
+    uint32_t index = 0;
     do {
         InterfaceName name;
         name.name = parse_name(p, "of an interface", false, &name.span);
         if (!name.name)
             break;
-        array_push(p->arena, &names, name);
+        if (may_have_interface(p, index++, name.span))
+            array_push(p->arena, &names, name);
     } while (parse_accept(p, separator));
     return (InterfaceNames){names.data, names.count};
 }
@@ -155,9 +175,32 @@ static TypeParamList parse_type_params(Parser *p)
         param.interfaces = accept_interface_names(p, TOKEN_AND);
         array_push(p->arena, &params, param);
     } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    if (params.count > SSL_MAX_PARAMS) {
+        parse_report(p, TOO_MANY_PARAMS, params.data[SSL_MAX_PARAMS].span,
+                     arena_printf(p->arena, "%d", SSL_MAX_PARAMS));
+        params.count = SSL_MAX_PARAMS;
+    }
     if (!p->is_panicking)
         parse_close_angle(p, "after the types");
     return (TypeParamList){params.data, params.count};
+}
+
+/* Type parameters are names of types, as those of structs are, from their list to the end of the body. */
+static void name_types(Parser *p, const TypeParamList *params, bool are_types)
+{
+    for (uint32_t i = 0; i < params->count; ++i)
+        if (name_map_get(&p->struct_names, params->items[i].name) != p->ast)
+            name_map_set(&p->struct_names, params->items[i].name, are_types ? &p->at : NULL);
+}
+
+/* After the parameters. The body is read even if there was something wrong in these. */
+static void parse_body_or_end(Parser *p, FuncDecl *node)
+{
+    p->is_panicking = false;
+    if (node->is_shader || node->type_params.count > 0 || parse_is(p, TOKEN_OPEN_BRACE))
+        node->body = parse_block(p);
+    else
+        parse_semicolon(p, "after the function's declaration");
 }
 
 /* After the return type: name (params) body or ; */
@@ -175,14 +218,14 @@ static void parse_function(Parser *p, FuncDecl node)
         node.type_params = parse_type_params(p);
     if (p->is_panicking)
         return;
+    name_types(p, &node.type_params, true);
     node.params = parse_params(p);
-    if (p->is_panicking && !parse_is(p, TOKEN_OPEN_BRACE))
+    bool is_lost = p->is_panicking && !parse_is(p, TOKEN_OPEN_BRACE);
+    if (!is_lost)
+        parse_body_or_end(p, &node);
+    name_types(p, &node.type_params, false);
+    if (is_lost)
         return;
-    p->is_panicking = false; /* the body is there: go on with what the parameters gave */
-    if (node.is_shader || node.type_params.count > 0 || parse_is(p, TOKEN_OPEN_BRACE))
-        node.body = parse_block(p);
-    else
-        parse_semicolon(p, "after the function's declaration");
     node.is_bad = diag_error_count(p->diags) > errors_before;
     FuncDecl *func = ARENA_NEW(p->arena, FuncDecl);
     *func = node;
@@ -235,14 +278,19 @@ static void parse_method(Parser *p, StructDecl *owner, FuncDecl node)
     if (!parse_method_head(p, &node))
         return;
     if (!parse_is(p, TOKEN_OPEN_BRACE)) {
+        bool is_const = parse_is(p, TOKEN_CONST);
         parse_expect(p, TOKEN_OPEN_BRACE, "before the body: a method is written in its struct");
+        if (is_const)
+            report(p->diags, NOTE_WRITE, (Span){0},
+                   "it without const: only a [mutating] method changes its value");
         return;
     }
     node.body = parse_block(p);
     node.is_bad = diag_error_count(p->diags) > errors_before;
     FuncDecl *method = ARENA_NEW(p->arena, FuncDecl);
     *method = node;
-    array_push(p->arena, &p->ast->funcs, method);
+    if (may_have_method(p, owner->method_count++, node.span, owner->name))
+        array_push(p->arena, &p->ast->funcs, method);
 }
 
 /* type member, ...;   or a method */
@@ -272,6 +320,22 @@ static void parse_struct_item(Parser *p, StructDecl *decl, VarArray *members)
     }
 }
 
+/* Whether another item of a struct or an interface may follow. What was wrong in the one before ends with it. */
+static bool may_have_item(Parser *p)
+{
+    if (p->is_panicking && !parse_is(p, TOKEN_CLOSE_BRACE))
+        parse_recover(p);
+    return !parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_SHADER) &&
+           !parse_is(p, TOKEN_STRUCT) && !parse_is(p, TOKEN_END);
+}
+
+/* In the braces of a struct or an interface, This is the name of a type. */
+static void name_this(Parser *p, bool is_type)
+{
+    name_map_set(&p->struct_names, names_intern(p->names, STR_LIT("This")),
+                 is_type ? &p->at : NULL);
+}
+
 /* struct Name { type member, ...; ... }; */
 static void parse_struct(Parser *p)
 {
@@ -285,8 +349,10 @@ static void parse_struct(Parser *p)
     Span open = parse_token(p)->span;
     if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the struct's members"))
         return;
-    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking)
+    name_this(p, true);
+    while (may_have_item(p))
         parse_struct_item(p, decl, &members);
+    name_this(p, false);
     decl->members = (VarList){members.data, members.count};
     array_push(p->arena, &p->ast->structs, decl);
     if (parse_close(p, TOKEN_CLOSE_BRACE, open))
@@ -299,7 +365,10 @@ static bool at_interface(const Parser *p)
         parse_next_kind(p) != TOKEN_NAME)
         return false;
     TokenKind after = p->tokens[p->at + 2].kind;
-    return after == TOKEN_OPEN_BRACE || after == TOKEN_COLON;
+    bool is_generic = after == TOKEN_LESS && p->tokens[p->at + 3].kind == TOKEN_NAME &&
+                      p->tokens[p->at + 4].kind == TOKEN_GREATER &&
+                      p->tokens[p->at + 5].kind != TOKEN_OPEN; /* which the parser refuses */
+    return after == TOKEN_OPEN_BRACE || after == TOKEN_COLON || is_generic;
 }
 
 /* type name (params); */
@@ -325,7 +394,8 @@ static void parse_requirement(Parser *p, InterfaceDecl *decl)
     parse_semicolon(p, "after the method");
     FuncDecl *f = ARENA_NEW(p->arena, FuncDecl);
     *f = method;
-    array_push(p->arena, &decl->methods, f);
+    if (may_have_method(p, decl->method_count++, f->span, decl->name))
+        array_push(p->arena, &decl->methods, f);
 }
 
 /* interface Name : Others { type method(params); ... }   and a ';', as after a struct, or none */
@@ -339,9 +409,12 @@ static void parse_interface(Parser *p)
     Span open = parse_token(p)->span;
     if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the interface's methods"))
         return;
-    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking)
+    name_this(p, true);
+    while (may_have_item(p))
         parse_requirement(p, decl);
-    array_push(p->arena, &p->ast->interfaces, decl);
+    name_this(p, false);
+    if (may_have_interface(p, p->ast->interface_count++, decl->span))
+        array_push(p->arena, &p->ast->interfaces, decl);
     parse_close(p, TOKEN_CLOSE_BRACE, open);
 }
 

@@ -108,10 +108,14 @@ bool parse_at_diff_type(const Parser *p)
     if (parse_next_kind(p) != TOKEN_LESS || p->tokens[p->at + 1].kind == TOKEN_END)
         return false;
     const Token *inner = &p->tokens[p->at + 2];
-    return token_is_type(inner->kind, &type) ||
-           (inner->kind == TOKEN_NAME &&
-            (name_map_get(&p->struct_names, inner->text) || strcmp(inner->text, "diff_pair") == 0 ||
-             strcmp(inner->text, "differential") == 0));
+    if (token_is_type(inner->kind, &type))
+        return true;
+    if (inner->kind != TOKEN_NAME)
+        return false;
+    TokenKind after = p->tokens[p->at + 3].kind; /* no comparison is between a bool and a value */
+    return after == TOKEN_GREATER || after == TOKEN_SHR ||
+           name_map_get(&p->struct_names, inner->text) || strcmp(inner->text, "diff_pair") == 0 ||
+           strcmp(inner->text, "differential") == 0;
 }
 
 bool parse_close_angle(Parser *p, const char *where)

@@ -431,7 +431,7 @@ static void check_body_or_instance(Sema *s, FuncDecl *f)
     check_body(s, f);
     s->bindings = NULL;
     if (is_instance && diag_error_count(s->diags) > errors)
-        report(s->diags, NOTE_INSTANCE, f->span, sema_func_name(f, s->arena));
+        note_instances(s, f);
 }
 
 void check_file(Sema *s)

@@ -96,6 +96,10 @@ static VarDecl *resolve_name(Sema *s, Expr *e)
                                                                     : NULL;
     if (what)
         report(s->diags, NOT_A_VALUE, e->span, e->name, what);
+    const FuncDecl *f = var ? NULL : name_map_get(&s->module->functions, e->name);
+    if (f && f->type_params.count > 0)
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "%s(...): its arguments say for which types", e->name));
     if (var && !is_attribute)
         report(s->diags, NOTE_WRITE, (Span){0},
                arena_printf(s->arena, "texture2d_sample<%s>(u, v)", e->name));

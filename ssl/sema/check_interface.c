@@ -4,8 +4,6 @@
 #include "ssl/front/ast_clone.h"
 #include "ssl/sema/checker.h"
 
-enum { INTERFACE_NESTING_MAX = 16 };
-
 InterfaceDecl *find_interface(const Sema *s, const char *name)
 {
     return name_map_get(&s->module->interfaces, name);
@@ -30,28 +28,59 @@ void method_bind_this(Sema *s, FuncDecl *method)
         method->bindings = bind_this(s, method->owner->type);
 }
 
-bool interface_includes(const Sema *s, const InterfaceNames *names, const char *wanted)
+bool interface_is_among(const InterfaceList *list, const char *name)
+{
+    for (uint32_t i = 0; i < list->count; ++i)
+        if (list->data[i]->name == name)
+            return true;
+    return false;
+}
+
+/* Appends the interfaces of these names that the walk has not met yet. */
+static void add_unmet(Sema *s, const InterfaceNames *names, InterfaceList *list)
 {
     for (uint32_t i = 0; i < names->count; ++i) {
-        const InterfaceDecl *decl = find_interface(s, names->items[i].name);
-        if (names->items[i].name == wanted ||
-            (decl && interface_includes(s, &decl->interfaces, wanted)))
-            return true;
+        InterfaceDecl *decl = find_interface(s, names->items[i].name);
+        if (!decl || decl->walk == s->interface_walks)
+            continue;
+        decl->walk = s->interface_walks;
+        array_push(s->arena, list, decl);
     }
-    return false;
+}
+
+/* Appends, for what the list has from `first` on, the interfaces that these include. */
+static void add_included(Sema *s, uint32_t first, InterfaceList *list)
+{
+    for (uint32_t i = first; i < list->count; ++i)
+        add_unmet(s, &list->data[i]->interfaces, list);
+}
+
+/* The interfaces of these names and all that they include, each once: two may include the same one. */
+static InterfaceList all_of(Sema *s, const InterfaceNames *names)
+{
+    InterfaceList list = {0};
+    ++s->interface_walks;
+    add_unmet(s, names, &list);
+    add_included(s, 0, &list);
+    return list;
 }
 
 /* --- the declarations ------------------------------------------------------------------------- */
 
 void check_interface_names(Sema *s, const InterfaceNames *names)
 {
-    ARRAY(const char *) known = {0};
-    for (uint32_t i = 0; i < s->module->ast->interfaces.count; ++i)
-        array_push(s->arena, &known, s->module->ast->interfaces.data[i]->name);
     for (uint32_t i = 0; i < names->count; ++i) {
         if (find_interface(s, names->items[i].name))
             continue;
         report(s->diags, UNKNOWN_INTERFACE, names->items[i].span, names->items[i].name);
+        if (find_struct(s, names->items[i].name)) {
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   "a member of that type: structs are not made from structs");
+            continue;
+        }
+        ARRAY(const char *) known = {0};
+        for (uint32_t k = 0; k < s->module->ast->interfaces.count; ++k)
+            array_push(s->arena, &known, s->module->ast->interfaces.data[k]->name);
         report_suggestion(s->diags, names->items[i].name, known.data, known.count);
     }
 }
@@ -72,25 +101,13 @@ void declare_interfaces(Sema *s)
     }
 }
 
-static bool is_too_deep(const Sema *s, const InterfaceDecl *decl, uint32_t depth)
-{
-    if (depth > INTERFACE_NESTING_MAX)
-        return true;
-    for (uint32_t i = 0; i < decl->interfaces.count; ++i) {
-        const InterfaceDecl *part = find_interface(s, decl->interfaces.items[i].name);
-        if (part && is_too_deep(s, part, depth + 1))
-            return true;
-    }
-    return false;
-}
-
-/* Reports interfaces that include themselves, and takes what they include away. */
+/* Reports an interface that includes itself, and takes what it includes away. */
 static void check_nesting(Sema *s, InterfaceDecl *decl)
 {
-    if (!is_too_deep(s, decl, 1))
+    const InterfaceList all = all_of(s, &decl->interfaces);
+    if (!interface_is_among(&all, decl->name))
         return;
-    report(s->diags, INTERFACE_OF_ITSELF, decl->span, decl->name,
-           text_of_number(s, INTERFACE_NESTING_MAX));
+    report(s->diags, INTERFACE_OF_ITSELF, decl->span, decl->name);
     decl->interfaces.count = 0;
 }
 
@@ -118,12 +135,16 @@ static bool is_like(const FuncDecl *a, const FuncDecl *b)
     return is_same;
 }
 
-/* Whether a method may stand where the interface has `wanted`: what it changes, and what has derivatives. */
+/* Whether a method may stand where the interface has `wanted`: what it changes, what calls may leave out, and what has
+ * derivatives. */
 static bool is_fit(const FuncDecl *method, const FuncDecl *wanted)
 {
     if (method->params.items[0]->direction != DIRECTION_IN &&
         wanted->params.items[0]->direction == DIRECTION_IN)
         return false;
+    for (uint32_t i = 0; i < wanted->params.count; ++i)
+        if (wanted->params.items[i]->init && !method->params.items[i]->init)
+            return false;
     for (uint32_t i = 0; wanted->is_differentiable && i < wanted->params.count; ++i)
         if (method->params.items[i]->is_no_diff != wanted->params.items[i]->is_no_diff)
             return false;
@@ -175,39 +196,38 @@ static void check_has_method(Sema *s, const StructDecl *decl, const InterfaceNam
     }
 }
 
-static void check_is_interface(Sema *s, const StructDecl *decl, const InterfaceName *said,
-                               const InterfaceDecl *interface)
+/* Reports what a struct lacks of each interface that it names, and of those that this includes. */
+static void check_is_what_it_says(Sema *s, const StructDecl *decl)
 {
-    for (uint32_t i = 0; i < interface->methods.count; ++i)
-        check_has_method(s, decl, said, method_for(s, interface->methods.data[i], decl->type));
-    for (uint32_t i = 0; i < interface->interfaces.count; ++i) {
-        const InterfaceDecl *part = find_interface(s, interface->interfaces.items[i].name);
-        if (part)
-            check_is_interface(s, decl, said, part);
+    InterfaceList met = {0};
+    ++s->interface_walks;
+    for (uint32_t i = 0; i < decl->interfaces.count; ++i) {
+        InterfaceName *said = &decl->interfaces.items[i];
+        const uint32_t first = met.count;
+        add_unmet(s, &(InterfaceNames){said, 1}, &met);
+        add_included(s, first, &met);
+        for (uint32_t k = first; k < met.count; ++k)
+            for (uint32_t m = 0; m < met.data[k]->methods.count; ++m)
+                check_has_method(s, decl, said,
+                                 method_for(s, met.data[k]->methods.data[m], decl->type));
     }
 }
 
 void check_structs_are_interfaces(Sema *s)
 {
     const Ast *ast = s->module->ast;
-    for (uint32_t i = 0; i < ast->structs.count && !report_is_full(s->diags); ++i) {
-        const StructDecl *decl = ast->structs.data[i];
-        for (uint32_t k = 0; k < decl->interfaces.count && !type_is_error(decl->type); ++k) {
-            const InterfaceName *said = &decl->interfaces.items[k];
-            const InterfaceDecl *interface = find_interface(s, said->name);
-            if (interface)
-                check_is_interface(s, decl, said, interface);
-        }
-    }
+    for (uint32_t i = 0; i < ast->structs.count && !report_is_full(s->diags); ++i)
+        if (!type_is_error(ast->structs.data[i]->type))
+            check_is_what_it_says(s, ast->structs.data[i]);
 }
 
 /* --- unknown types ---------------------------------------------------------------------------- */
 
-static void add_methods(Sema *s, StructDecl *decl, const InterfaceNames *names)
+static void add_methods(Sema *s, StructDecl *decl)
 {
-    for (uint32_t i = 0; i < names->count; ++i) {
-        const InterfaceDecl *interface = find_interface(s, names->items[i].name);
-        for (uint32_t k = 0; interface && k < interface->methods.count; ++k) {
+    for (uint32_t i = 0; i < decl->all.count; ++i) {
+        const InterfaceDecl *interface = decl->all.data[i];
+        for (uint32_t k = 0; k < interface->methods.count; ++k) {
             FuncDecl *method = method_for(s, interface->methods.data[k], decl->type);
             FuncDecl **last = &decl->methods;
             bool is_there = false; /* two interfaces may ask for one method */
@@ -218,8 +238,6 @@ static void add_methods(Sema *s, StructDecl *decl, const InterfaceNames *names)
             if (!is_there)
                 *last = method;
         }
-        if (interface)
-            add_methods(s, decl, &interface->interfaces);
     }
 }
 
@@ -229,9 +247,13 @@ const Type *make_unknown_type(Sema *s, const char *name, Span span,
     StructDecl *decl = ARENA_NEW(s->arena, StructDecl);
     Type *type = ARENA_NEW(s->arena, Type);
     *type = (Type){.kind = TYPE_STRUCT, .decl = decl, .scalars = 1, .leaves = 1, .nesting = 1};
-    *decl = (StructDecl){
-        .span = span, .name = name, .interfaces = *interfaces, .type = type, .is_abstract = true};
-    add_methods(s, decl, interfaces);
+    *decl = (StructDecl){.span = span,
+                         .name = name,
+                         .interfaces = *interfaces,
+                         .all = all_of(s, interfaces),
+                         .type = type,
+                         .is_abstract = true};
+    add_methods(s, decl);
     return type;
 }
 
@@ -242,8 +264,10 @@ void check_interfaces(Sema *s)
         check_interface_names(s, &ast->interfaces.data[i]->interfaces);
         check_nesting(s, ast->interfaces.data[i]);
     }
-    for (uint32_t i = 0; i < ast->structs.count; ++i)
+    for (uint32_t i = 0; i < ast->structs.count; ++i) {
         check_interface_names(s, &ast->structs.data[i]->interfaces);
+        ast->structs.data[i]->all = all_of(s, &ast->structs.data[i]->interfaces);
+    }
     for (uint32_t i = 0; i < ast->interfaces.count; ++i) { /* finds what is wrong in the methods */
         const InterfaceDecl *decl = ast->interfaces.data[i];
         const Type *type = make_unknown_type(s, decl->name, decl->span, &(InterfaceNames){0});

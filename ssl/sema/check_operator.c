@@ -114,6 +114,8 @@ static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b
     bool is_equality = op == TOKEN_EQUAL || op == TOKEN_NOT_EQUAL;
     if (op == TOKEN_LOGICAL_AND || op == TOKEN_LOGICAL_OR)
         return "a comparison on each side, as x != 0 && y != 0";
+    if (type_is_unknown(a) || type_is_unknown(b))
+        return "a method of its interface: of a type parameter, nothing else is known";
     if (a->kind == TYPE_STRUCT || b->kind == TYPE_STRUCT)
         return "it for each member";
     if (a->kind == TYPE_ARRAY || b->kind == TYPE_ARRAY)

@@ -36,8 +36,11 @@ typedef struct Sema {
     ARRAY(MadeFunc) made_funcs;
     /* [FuncDecl.id], 1 + id of the function that called it last, to list once */
     ARRAY(uint32_t) last_caller;
-    const Binding *bindings; /* what names of types stand for in the function that is checked */
-    uint32_t instance_count; /* of generic functions */
+    const Binding *bindings;  /* what names of types stand for in the function that is checked */
+    uint32_t instance_count;  /* of generic functions, for known types */
+    uint64_t instance_bytes;  /* the text of these functions */
+    bool is_out_of_instances; /* there would be too many; it was reported */
+    uint32_t interface_walks; /* over interfaces and what they include */
 } Sema;
 
 #define text_of(s, type)          type_text((type), (s)->arena)
@@ -76,8 +79,7 @@ void declare_interfaces(Sema *s);                               /* their names a
 void check_interfaces(Sema *s);                                 /* after the structs */
 void check_interface_names(Sema *s, const InterfaceNames *names);
 void check_structs_are_interfaces(Sema *s); /* after the signatures of all methods */
-/* Returns whether `wanted` is one of the names, or included in one of them. */
-bool interface_includes(const Sema *s, const InterfaceNames *names, const char *wanted);
+bool interface_is_among(const InterfaceList *list, const char *name);
 void method_bind_this(Sema *s, FuncDecl *method); /* makes This the struct that has the method */
 const Binding *bind(Sema *s, const char *name, const Type *type, const Binding *next);
 /* Makes a type that has the methods of these interfaces, and of which nothing else is known. */
@@ -88,6 +90,8 @@ const Type *make_unknown_type(Sema *s, const char *name, Span span,
 void check_generic(Sema *s, FuncDecl *f); /* a generic function, in place of its signature */
 const Type *bound_type(const Sema *s, const char *name); /* NULL: none */
 bool type_is_unknown(const Type *t); /* a type parameter where the generic function is checked */
+/* Notes which instance an error is in, and the calls that need it, from the inside out. */
+void note_instances(Sema *s, const FuncDecl *instance);
 
 /* check_decl.c */
 void check_file(Sema *s);

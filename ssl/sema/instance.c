@@ -5,8 +5,9 @@
 #include "base/check.h"
 #include "ssl/front/ast_clone.h"
 #include "ssl/sema/overload.h"
+#include "ssl/ssl_limits.h"
 
-enum { INSTANCE_DEPTH_MAX = 16, INSTANCES_MAX = 1024 };
+enum { CALLS_SHOWN = 4 };
 
 bool type_is_unknown(const Type *t)
 {
@@ -43,7 +44,12 @@ const char *instance_name(const FuncDecl *f, Arena *arena)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static FuncDecl *make(Sema *s, FuncDecl *generic, const Type *const *types)
+static uint32_t text_bytes(const FuncDecl *f)
+{
+    return f->body && f->body->span.end > f->span.begin ? f->body->span.end - f->span.begin : 0;
+}
+
+static FuncDecl *make(Sema *s, FuncDecl *generic, const Type *const *types, Span span)
 {
     const Binding *bindings = NULL;
     bool is_first = generic->instances.count == 0, has_unknown = false;
@@ -55,15 +61,37 @@ static FuncDecl *make(Sema *s, FuncDecl *generic, const Type *const *types)
     f->generic = generic;
     f->bindings = bindings;
     f->is_abstract = has_unknown;
-    f->instance_depth = s->func && !is_first ? s->func->instance_depth + 1 : 0;
+    f->needed_by = is_first ? NULL : s->func;
+    f->needed_at = span;
+    f->instance_depth = f->needed_by ? f->needed_by->instance_depth + 1 : 0;
     array_push(s->arena, &generic->instances, f);
+    const uint32_t errors = diag_error_count(s->diags);
     check_signature(s, f);
     if (f->body)
         array_push(s->arena, &s->module->ast->funcs, f);
     if (!is_first)
         check_func_attributes(s, f);
-    ++s->instance_count;
+    if (!has_unknown) {
+        ++s->instance_count;
+        s->instance_bytes += text_bytes(generic);
+        if (diag_error_count(s->diags) > errors)
+            note_instances(s, f);
+    }
     return f;
+}
+
+void note_instances(Sema *s, const FuncDecl *instance)
+{
+    uint32_t count = 0, at = 0;
+    for (const FuncDecl *f = instance; f && f->generic; f = f->needed_by)
+        ++count;
+    for (const FuncDecl *f = instance; f && f->generic; f = f->needed_by, ++at) {
+        if (at < CALLS_SHOWN || at + 1 == count)
+            report(s->diags, NOTE_INSTANCE, f->needed_at, sema_func_name(f, s->arena));
+        else if (at == CALLS_SHOWN)
+            report(s->diags, NOTE_MORE_CANDIDATES, (Span){0},
+                   text_of_number(s, count - 1 - CALLS_SHOWN));
+    }
 }
 
 static FuncDecl *find(const FuncDecl *generic, const Type *const *types)
@@ -91,7 +119,13 @@ void check_generic(Sema *s, FuncDecl *f)
         check_interface_names(s, &param->interfaces);
         types[i] = make_unknown_type(s, param->name, param->span, &param->interfaces);
     }
-    make(s, f, types);
+    for (uint32_t i = 0; i < f->attributes.count; ++i) /* no function has the signature for any T */
+        if (f->attributes.items[i].function) {
+            report(s->diags, ATTRIBUTE_PLACE, f->attributes.items[i].span, "this attribute",
+                   "a function without type parameters");
+            f->attributes.count = 0;
+        }
+    make(s, f, types, f->span);
 }
 
 /* --- which types a call means ------------------------------------------------------------------ */
@@ -143,8 +177,7 @@ static const char *missing_interface(const Sema *s, const TypeParam *param, cons
 {
     for (uint32_t i = 0; i < param->interfaces.count; ++i) {
         const char *name = param->interfaces.items[i].name;
-        bool is_one =
-            type->kind == TYPE_STRUCT && interface_includes(s, &type->decl->interfaces, name);
+        bool is_one = type->kind == TYPE_STRUCT && interface_is_among(&type->decl->all, name);
         if (!is_one && find_interface(s, name))
             return name;
     }
@@ -161,8 +194,12 @@ static bool check_types(Sema *s, const FuncDecl *f, const Deduced *d, const Span
             continue;
         if (!report_at)
             return false;
-        if (!d->types[i] || d->types[i]->scalars == 0) {
+        if (!d->types[i]) {
             report(s->diags, NOT_DEDUCED, *report_at, f->name, param->name);
+        } else if (d->types[i]->scalars == 0) {
+            check_variable_type(s, d->types[i],
+                                arena_printf(s->arena, "the %s of '%s'", param->name, f->name),
+                                *report_at);
         } else if (d->conflict == i) {
             report(s->diags, DEDUCED_TWICE, *report_at, f->name, param->name,
                    text_of(s, d->types[i]), text_of(s, d->other));
@@ -189,15 +226,22 @@ static FuncDecl *instance_for(Sema *s, FuncDecl *f, const Deduced *d, Span span)
     FuncDecl *known = find(f, d->types);
     if (known)
         return known;
-    if (s->func && s->func->instance_depth == INSTANCE_DEPTH_MAX) {
-        report(s->diags, GENERIC_ENDLESS, span, f->name);
+    if (s->func && s->func->instance_depth == SSL_MAX_INSTANCE_DEPTH) {
+        report(s->diags, GENERIC_ENDLESS, span, f->name, text_of_number(s, SSL_MAX_INSTANCE_DEPTH));
         return NULL;
     }
-    if (s->instance_count == INSTANCES_MAX) {
-        report(s->diags, GENERIC_TOO_MANY, span, text_of_number(s, INSTANCES_MAX));
+    const bool has_room = s->instance_count < SSL_MAX_INSTANCES,
+               is_short = s->instance_bytes + text_bytes(f) <= SSL_MAX_INSTANCE_BYTES;
+    if (has_room && is_short)
+        return make(s, f, d->types, span);
+    if (s->is_out_of_instances)
         return NULL;
-    }
-    return make(s, f, d->types);
+    s->is_out_of_instances = true;
+    if (has_room)
+        report(s->diags, GENERIC_TOO_LONG, span, text_of_number(s, SSL_MAX_INSTANCE_BYTES));
+    else
+        report(s->diags, GENERIC_TOO_MANY, span, text_of_number(s, SSL_MAX_INSTANCES));
+    return NULL;
 }
 
 bool instances_for_call(Sema *s, CandidateList *list, const ExprList *args, uint32_t order,

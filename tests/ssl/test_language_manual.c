@@ -75,7 +75,7 @@ static void test_reference_examples(void **state)
 static void test_tutorial_examples(void **state)
 {
     SORT_UNUSED(state);
-    check_page(tutorial, 5);
+    check_page(tutorial, 6);
 }
 
 static void test_manual_names_every_builtin(void **state)

@@ -192,6 +192,56 @@ static void write_SSL_MAX_OVERLOADS(StrBuf *out, uint32_t n)
     write_shader(out, "o = x;");
 }
 
+static void write_SSL_MAX_METHODS(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, "struct S { float a;");
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "float f%u() { return a; }\n", i);
+    strbuf_append_c(out, "};\n");
+    write_shader(out, "S a = {x}; o = a.f0();");
+}
+
+static void write_SSL_MAX_INTERFACES(StrBuf *out, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "interface I%u { float f(); }\n", i);
+    write_shader(out, "o = x;");
+}
+
+/* `n` instances of a function that is `bytes` long. */
+static void write_instances(StrBuf *out, uint32_t n, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "struct S%u { float a; };\n", i);
+    strbuf_append_c(out, "float f<T>(T a) {");
+    for (uint32_t i = 0; i < bytes; ++i)
+        strbuf_append_char(out, i % 64 ? ' ' : '\n');
+    strbuf_append_c(out, "return 1; }\nfloat g(float x) { float o = 0;\n");
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "o += f(S%u(x));\n", i);
+    strbuf_append_c(out, "return o; }\n");
+    write_shader(out, "o = g(x);");
+}
+
+static void write_SSL_MAX_INSTANCES(StrBuf *out, uint32_t n)
+{
+    write_instances(out, n, 0);
+}
+
+static void write_SSL_MAX_INSTANCE_BYTES(StrBuf *out, uint32_t n)
+{
+    write_instances(out, 64, n / 64);
+}
+
+static void write_SSL_MAX_INSTANCE_DEPTH(StrBuf *out, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "float f%u<T>(T a) { return f%u(a); }\n", i, i + 1);
+    strbuf_printf(out, "float f%u(float a) { return a; }\n", n);
+    strbuf_printf(out, "float f%u<T>(T a) { return 1; }\n", n);
+    write_shader(out, "o = f0(x);");
+}
+
 static void write_SSL_MAX_INSTRUCTIONS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
@@ -435,6 +485,11 @@ typedef struct LimitCase {
 #define CASE_SSL_MAX_ARRAY_NESTING    SOURCE(SSL_MAX_ARRAY_NESTING)
 #define CASE_SSL_MAX_CLOSURE_ARRAY    SOURCE(SSL_MAX_CLOSURE_ARRAY)
 #define CASE_SSL_MAX_OVERLOADS        SOURCE(SSL_MAX_OVERLOADS)
+#define CASE_SSL_MAX_METHODS          SOURCE(SSL_MAX_METHODS)
+#define CASE_SSL_MAX_INTERFACES       SOURCE(SSL_MAX_INTERFACES)
+#define CASE_SSL_MAX_INSTANCES        SOURCE(SSL_MAX_INSTANCES)
+#define CASE_SSL_MAX_INSTANCE_DEPTH   SOURCE(SSL_MAX_INSTANCE_DEPTH)
+#define CASE_SSL_MAX_INSTANCE_BYTES   SOURCE(SSL_MAX_INSTANCE_BYTES)
 #define CASE_SSL_MAX_INSTRUCTIONS     SOURCE(SSL_MAX_INSTRUCTIONS), .below_by = 64
 #define CASE_SSL_MAX_VISITS           SOURCE(SSL_MAX_VISITS), .below_by = 4096
 #define CASE_SSL_MAX_KERNEL_NESTING   SOURCE(SSL_MAX_KERNEL_NESTING), .below_by = 4
