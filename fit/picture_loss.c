@@ -14,6 +14,7 @@ typedef struct Level {
 struct PictureLoss {
     LossKind kind;
     uint32_t channels, level_count;
+    uint32_t finest;     /* of the levels that adjoints count */
     size_t number_count; /* of level 0 */
     float *target;
     Level levels[LEVELS_MAX];
@@ -85,6 +86,12 @@ uint32_t picture_loss_levels(const PictureLoss *loss)
     return loss->level_count;
 }
 
+void picture_loss_set_finest(PictureLoss *loss, uint32_t level)
+{
+    CHECK(level < loss->level_count);
+    loss->finest = level;
+}
+
 /* --- levels ------------------------------------------------------------------------------------- */
 
 /* Adds numbers of the finer level to the means of the coarser one that they are part of; or, the transpose of that, adjoints of
@@ -141,6 +148,9 @@ double picture_loss_value(PictureLoss *loss, const float *picture, float *out_ad
         value += level_value(loss, &loss->levels[i]);
     if (!out_adjoint)
         return value;
+    for (uint32_t i = 0; i < loss->finest; ++i)
+        memset(loss->levels[i].differences, 0,
+               count_of(loss, &loss->levels[i]) * sizeof *loss->levels[i].differences);
     for (uint32_t i = loss->level_count; i-- > 1;)
         relate(loss, &loss->levels[i - 1], &loss->levels[i], true);
     for (size_t i = 0; i < loss->number_count; ++i)

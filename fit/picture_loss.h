@@ -28,9 +28,12 @@ Status picture_loss_create(const PictureLossDesc *desc, PictureLoss **out_loss,
                            Error *err) SORT_MUST_CHECK;
 void picture_loss_destroy(PictureLoss *loss); /* NULL is allowed */
 uint32_t picture_loss_levels(const PictureLoss *loss);
+/* From now on derivatives are those of level `level` and the coarser ones alone, while the loss remains that of all levels, so that
+ * it can be compared. At first level is 0. [Yang2022 8.2] has such a loss, too. */
+void picture_loss_set_finest(PictureLoss *loss, uint32_t level);
 
-/* Returns the loss of picture[height][width][channels], and writes its derivative by each number to `out_adjoint` unless that is
- * NULL. At differences of zero the slope of |d| is zero. Pictures that are not finite have an infinite or NaN loss. */
+/* Returns the loss of picture[height][width][channels], and writes its derivative by each number (that of the levels that count, see
+ * picture_loss_set_finest) to `out_adjoint` unless that is NULL. At differences of zero the slope of |d| is zero. Pictures that are not finite have an infinite or NaN loss. */
 double picture_loss_value(PictureLoss *loss, const float *picture, float *out_adjoint);
 
 #endif

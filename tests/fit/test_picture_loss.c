@@ -59,6 +59,30 @@ static void test_constant(void **state)
     }
 }
 
+/* Derivatives of the coarsest level alone are the same at all pixels, and the loss is that of all levels. */
+static void test_finest(void **state)
+{
+    SORT_UNUSED(state);
+    float target[16] = {0}, picture[16] = {0}, adjoint[16];
+    picture[6] = 1;
+    PictureLoss *loss = create(LOSS_L2, 4, 4, 1, 3, target);
+    const double value = picture_loss_value(loss, picture, adjoint);
+    const float peak = adjoint[6];
+    picture_loss_set_finest(loss, 2);
+    assert_true(picture_loss_value(loss, picture, adjoint) == value);
+    for (uint32_t i = 0; i < 16; ++i)
+        assert_true(fabs((double)adjoint[i] - 2.0 / (16 * 16 * 3)) < 1e-9);
+    picture_loss_set_finest(loss, 1);
+    (void)picture_loss_value(loss, picture, adjoint);
+    for (uint32_t i = 0; i < 16; ++i) { /* pixels 2, 3, 6 and 7 have one mean */
+        double own = (i & 2) && i < 8 ? 2.0 / (16 * 4 * 3) : 0;
+        assert_true(fabs((double)adjoint[i] - own - 2.0 / (16 * 16 * 3)) < 1e-8);
+    }
+    picture_loss_set_finest(loss, 0);
+    assert_true(picture_loss_value(loss, picture, adjoint) == value && adjoint[6] == peak);
+    picture_loss_destroy(loss);
+}
+
 /* One pixel of 4 x 4 that is off by 1: 1/16 at level 0, |1/4| / 4 and |1/16| at the others, their squares for L2. */
 static void test_one_pixel(void **state)
 {
@@ -129,9 +153,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_one_pixel),
-        cmocka_unit_test(test_derivative),
+        cmocka_unit_test(test_constant),  cmocka_unit_test(test_finest),
+        cmocka_unit_test(test_one_pixel), cmocka_unit_test(test_derivative),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,31 @@ def check_noise(folder):
     expect("only comparisons read" in fit(folder, "--edges", "--noise", 0.1, code=2).stderr, "a smooth shader")
 
 
+# A ring that begins far from its place, and may fade instead of finding it.
+FAR = """shader ring(float x = 0.2 [[ float min = 0, float max = 1 ]], float y = 0.25 [[ float min = 0, float max = 1 ]],
+            float radius = 0.1 [[ float min = 0.05, float max = 0.3 ]], color paint = color(0.5) [[ float min = 0, float max = 1 ]], out color c)
+{
+    c = abs(length(global_value<uvw>.xy - float2(x, y)) - radius) < 0.03 ? paint : color(1);
+}
+"""
+
+
+def check_coarse_to_fine(folder):
+    """A shape finds its place from afar; with the same bits for any number of threads and after a resume."""
+    make(folder, size="48x48", shader=FAR, x=0.7, y=0.65, radius=0.22, paint=[0.9, 0.1, 0.2])
+    common, rounds = ["--edges", "-n", 200, "--quiet"], ["--coarse-to-fine", 1]
+    expect("paint=(1 1 1)" in fit(folder, *common).stdout, "all levels at once: the ring fades")
+    said = fit(folder, *common, *rounds, "--checkpoint", "whole").stdout
+    found = {name: float(x) for name, x in re.findall(r"^(x|y|radius)=(\S+)$", said, re.M)}
+    expect(all(abs(found[name] - x) < 0.003 for name, x in (("x", 0.7), ("y", 0.65), ("radius", 0.22))), f"coarse to fine: {said}")
+    expect(fit(folder, *common, *rounds, "--threads", 3).stdout == said, "threads")
+    fit(folder, *common, *rounds, "--checkpoint", "part", "--time-limit", 0.05)
+    expect(fit(folder, *common, *rounds, "--checkpoint", "part", "--resume").stdout == said, "resumed")
+    expect("one of another fit" in fit(folder, *common, "--checkpoint", "whole", "--resume", code=2).stderr, "other rounds are another fit")
+    for arguments in (["-m", "lbfgs"], ["-m", "cma"], ["--levels", 1]):
+        expect("--coarse-to-fine needs the method adam" in fit(folder, *arguments, *rounds, code=2).stderr, f"{arguments}")
+
+
 def check_threads(folder):
     make(folder)
     for method in ("adam", "lbfgs", "cma"):
@@ -310,5 +335,5 @@ def check_messages(folder):
     expect(done.returncode == 0 and "at=" in done.stdout, f"a step by cma: {done.stderr}")
 
 
-run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_threads, check_killed, check_time_limit,
+run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_coarse_to_fine, check_threads, check_killed, check_time_limit,
            check_interrupted, check_full_disk, check_report, check_messages)

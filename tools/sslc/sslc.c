@@ -64,7 +64,7 @@ static int sslc_dump(int argc, char **argv)
         .summary =
             "Prints a stage of the compilation; by default the IR from which code is generated.",
         .options = options,
-        .option_count = sslc_build_options(&build, options, 1),
+        .option_count = sslc_build_options(&build, options),
         TOOL_ARGS(1, 1, "FILE")};
     CliResult args;
     int code;

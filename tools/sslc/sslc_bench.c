@@ -160,7 +160,7 @@ int sslc_bench(int argc, char **argv)
         .summary =
             "Measures how long a shader takes to compile and to run, without and with derivatives.",
         .options = options,
-        .option_count = sslc_build_options(&o.build, options, 2),
+        .option_count = sslc_build_options(&o.build, options),
         TOOL_ARGS(1, 1, "FILE")};
     CliResult args;
     int code;

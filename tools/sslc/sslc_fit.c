@@ -18,7 +18,7 @@ typedef struct FitOptions {
     SslcGrid grid;
     CliTextList fit;
     const char *target, *output, *picture, *values, *report, *checkpoint, *derivative;
-    uint32_t loss, levels, method, iterations, starts, threads;
+    uint32_t loss, levels, rounds, method, iterations, starts, threads;
     int64_t seed;
     double step, time_limit, checkpoint_interval, noise;
     bool resume, check_gradients, explain, quiet, has_size, edges;
@@ -82,8 +82,8 @@ static Hash128 digest_of(const Run *run)
                        sizeof(float));
     const float window[4] = {run->grid.u0, run->grid.v0, run->grid.u1, run->grid.v1};
     hash128_update(&s, window, sizeof window);
-    const uint32_t numbers[] = {run->target.width, run->target.height, o->loss,
-                                o->levels,         run->grid.budget,   (uint32_t)(o->noise * 1e6)};
+    const uint32_t numbers[] = {run->target.width, run->target.height,         o->loss,  o->levels,
+                                run->grid.budget,  (uint32_t)(o->noise * 1e6), o->rounds};
     hash128_update(&s, numbers, sizeof numbers);
     hash128_update_text(&s, o->output ? o->output : "");
     const CliTextList *lists[] = {&o->grid.params, &o->grid.globals, &o->grid.textures,
@@ -386,17 +386,20 @@ static const char *find_stop(const FitOptions *o, uint64_t begin_ns)
                                                                                : NULL;
 }
 
-/* Noise shrinks along half a cosine and is gone for the last fifth of a start, so what is found is found without it. It depends on
- * nothing but the iteration: a fit that is taken up again goes on with the same. */
-static Status set_noise(Run *run, Error *err)
+/* Sets what depends on how far a start has come: noise, which shrinks along half a cosine, and the levels of the gradient, which go
+ * from the coarsest to all once a round. The last fifth of a start has no noise and all levels, so what is found is found with
+ * them. Nothing but the iteration counts: a fit that is taken up again goes on with the same. */
+static Status set_schedule(Run *run, Error *err)
 {
     const FitOptions *o = run->options;
-    if (o->noise == 0)
-        return STATUS_OK;
     FitProgress p = fit_progress(run->fit);
     double done = fmin(1, 1.25 * (double)p.iteration / (double)o->iterations);
-    return fit_shader_shake(run->shader, 0.5 * (1 + cos(3.141592653589793 * done)),
-                            p.start * 0x10001u + p.iteration, err);
+    double round = done * o->rounds;
+    if (o->rounds > 0)
+        fit_shader_coarsen(run->shader, done < 1 ? 1 - (round - floor(round)) : 0);
+    return o->noise > 0 ? fit_shader_shake(run->shader, 0.5 * (1 + cos(3.141592653589793 * done)),
+                                           p.start * 0x10001u + p.iteration, err)
+                        : STATUS_OK;
 }
 
 static Status loop(Run *run, Error *err)
@@ -408,7 +411,7 @@ static Status loop(Run *run, Error *err)
     (void)fit_history(run->fit, &before, &firsts, &starts);
     catch_signals();
     while (!fit_is_done(run->fit) && !(run->stopped_by = find_stop(o, begin))) {
-        TRY(set_noise(run, err));
+        TRY(set_schedule(run, err));
         TRY(fit_step(run->fit, err));
         if (!o->quiet && clock_seconds_since(printed) >= 1) {
             print_progress(run, clock_seconds_since(begin), before);
@@ -544,6 +547,9 @@ static Status check_files(const FitOptions *o, const char *path, Error *err)
         return error_set(err, STATUS_INVALID,
                          "--noise needs --edges and the method adam, and goes without "
                          "--check-gradients");
+    if (o->rounds > 0 && (o->method != FIT_ADAM || o->levels < 2))
+        return error_set(err, STATUS_INVALID,
+                         "--coarse-to-fine needs the method adam and at least 2 levels");
     if (o->resume && !o->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
     if (o->picture && !path_has_extension(o->picture, ".png") &&
@@ -625,6 +631,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "size", .kind = CLI_CUSTOM, .out = o, .parse = parse_size, .value_name = "WxH", .help = "makes the target smaller, by means of its pixels"},
         {.name = "loss", .kind = CLI_CHOICE, .out = &o->loss, .choices = loss_words, .value_name = "LOSS", .help = "mean of differences (l1) or of their squares (l2, the default)", .group = "How it is fitted"},
         {.name = "levels", .kind = CLI_U32, .out = &o->levels, .min = 1, .max = 20, .value_name = "N", .help = "sizes in which pictures are compared, each half as large as the one before; 5 by default, 1 for pixels alone"},
+        {.name = "coarse-to-fine", .kind = CLI_U32, .out = &o->rounds, .max = 1000, .value_name = "N", .help = "with adam: the gradient is that of the coarsest level at first and of more and more levels, N times one after the other: shapes that are far from their place find it; 0 by default"},
         {.name = "method", .short_name = 'm', .kind = CLI_CHOICE, .out = &o->method, .choices = method_words, .value_name = "METHOD", .help = "adam (the default), lbfgs (smooth shaders), or cma (without gradients; fits ints, too)"},
         {.name = "edges", .kind = CLI_FLAG, .out = &o->edges, .help = "gradients count edges: what comparisons and roundings change from pixel to pixel"},
         {.name = "noise", .kind = CLI_FLOAT, .out = &o->noise, .min = 0, .max = 1, .value_name = "X", .help = "with --edges and adam: shakes parameters that only comparisons read from pixel to pixel, by up to X of their bounds and less and less, so that choices that come out the same everywhere are seen"},
@@ -646,8 +653,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "quiet", .kind = CLI_FLAG, .out = &o->quiet, .help = "prints no progress"},
     };
     /* clang-format on */
-    uint32_t count = sslc_grid_options(&o->grid, options, 25);
-    count = sslc_build_options(&o->build, options, count);
+    (void)sslc_grid_options(&o->grid, options);
     const char *const examples[] = {
         "sslc fit brick.ssl --target wall.png -o wall.json --report wall.html",
         "all parameters with bounds",
@@ -663,7 +669,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
             "Finds the values of a shader's parameters with which it looks like a picture, and "
             "prints them.",
         .options = options,
-        .option_count = count,
+        .option_count = sslc_build_options(&o->build, options),
         TOOL_ARGS(1, 1, "FILE"),
         .examples = examples};
     if (!tool_parse(&program, argc, argv, args, out_code))

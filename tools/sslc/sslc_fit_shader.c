@@ -223,6 +223,14 @@ static Status set_noise(const FitShader *s, const Side *side, double part, uint3
     return ssl_params_set(side->program, block, param, &number, err);
 }
 
+void fit_shader_coarsen(FitShader *s, double part)
+{
+    ASSERT(part >= 0 && part <= 1);
+    uint32_t last = picture_loss_levels(s->loss) - 1;
+    uint32_t level = (uint32_t)(part * (last + 1));
+    picture_loss_set_finest(s->loss, level < last ? level : last);
+}
+
 Status fit_shader_shake(FitShader *s, double part, uint32_t seed, Error *err)
 {
     const Side *sides[] = {&s->plain, &s->backward, &s->swept};

@@ -53,7 +53,7 @@ static Status parse_window(const char *text, void *out, Error *err)
     return STATUS_OK;
 }
 
-uint32_t sslc_grid_options(SslcGrid *values, CliOption *options, uint32_t count)
+uint32_t sslc_grid_options(SslcGrid *values, CliOption *options)
 {
     /* clang-format off */
     const CliOption shared[] = {
@@ -65,9 +65,7 @@ uint32_t sslc_grid_options(SslcGrid *values, CliOption *options, uint32_t count)
         {.name = "loop-budget", .kind = CLI_U32, .out = &values->budget, .value_name = "N", .help = "limit of back-edges per point"},
     };
     /* clang-format on */
-    CHECK(count + SORT_COUNT_OF(shared) <= SSLC_OPTIONS_MAX);
-    memcpy(options + count, shared, sizeof shared);
-    return count + (uint32_t)SORT_COUNT_OF(shared);
+    return sslc_append_options(options, shared, SORT_COUNT_OF(shared));
 }
 
 /* --- places ------------------------------------------------------------------------------------- */

@@ -18,8 +18,8 @@ typedef struct SslcGrid {
 
 /* The unit square, with 256 x 256 pixels and a million turns of loops a point. */
 SslcGrid sslc_grid_default(void);
-/* Appends the options that set inputs, and --window; returns the new count. */
-uint32_t sslc_grid_options(SslcGrid *values, CliOption *options, uint32_t count);
+/* Appends the options that set inputs, and --window, as sslc_append_options does. */
+uint32_t sslc_grid_options(SslcGrid *values, CliOption *options);
 /* Parses "WxH" for CLI_CUSTOM; `out` is an SslcGrid. */
 Status sslc_grid_parse_size(const char *text, void *out, Error *err) SORT_MUST_CHECK;
 

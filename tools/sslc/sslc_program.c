@@ -12,7 +12,17 @@
 static const char *const level_words[] = {"default", "0", "1", "2", "3", NULL};
 static const char *const kind_words[] = {"shade", "opacity", "emission", NULL};
 
-uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32_t count)
+uint32_t sslc_append_options(CliOption *options, const CliOption *more, uint32_t more_count)
+{
+    uint32_t count = 0;
+    while (count < SSLC_OPTIONS_MAX && options[count].name)
+        ++count;
+    CHECK(count + more_count <= SSLC_OPTIONS_MAX);
+    memcpy(options + count, more, more_count * sizeof *more);
+    return count + more_count;
+}
+
+uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options)
 {
     const CliOption shared[] = {
         {.name = "shader",
@@ -67,9 +77,7 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
          .help = "generate one derivative variant of each function instead of one per signature"},
     };
     _Static_assert((int)SSLC_CONSTANTS_MAX >= (int)CLI_LIST_MAX, "every --constant has a place");
-    CHECK(count + SORT_COUNT_OF(shared) <= SSLC_OPTIONS_MAX);
-    memcpy(options + count, shared, sizeof shared);
-    return count + (uint32_t)SORT_COUNT_OF(shared);
+    return sslc_append_options(options, shared, SORT_COUNT_OF(shared));
 }
 
 /* --- talking ---------------------------------------------------------------------------------- */

@@ -18,8 +18,10 @@ typedef struct SslcBuildOptions {
     uint32_t level, kind;
     bool without_derivatives, merged_summaries, bake_switches;
 } SslcBuildOptions;
-/* Appends them to a table of options; returns the new count. */
-uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32_t count);
+/* Appends options to options[SSLC_OPTIONS_MAX], behind those that have a name; returns the new count. */
+uint32_t sslc_append_options(CliOption *options, const CliOption *more, uint32_t more_count);
+/* Appends those of SslcBuildOptions. */
+uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options);
 
 void sslc_print_diags(const DiagList *diags); /* on stderr */
 

@@ -337,14 +337,14 @@ static bool parse_run(RunOptions *o, int argc, char **argv, CliResult *args, int
                                     "sslc run brick.ssl --at 10,20",
                                     "all results of one pixel",
                                     NULL};
-    uint32_t option_count = sslc_grid_options(&o->grid, options, 4);
+    (void)sslc_grid_options(&o->grid, options);
     const CliProgram program = {
         .name = "sslc run",
         .usage = "[options] FILE",
         .summary = "Shades the unit square, or a window of the plane, seen at a right angle. The "
                    "exit code is 1 if a point faults.",
         .options = options,
-        .option_count = sslc_build_options(&o->build, options, option_count),
+        .option_count = sslc_build_options(&o->build, options),
         TOOL_ARGS(1, 1, "FILE"),
         .examples = examples};
     return tool_parse(&program, argc, argv, args, out_code);
