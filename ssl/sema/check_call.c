@@ -18,7 +18,7 @@ const char *check_argument_types(Sema *s, const ExprList *args)
 static ExprList own_arguments(const Expr *e, const CandidateList *list)
 {
     bool is_method = list->data[0].func && list->data[0].func->owner;
-    return (ExprList){e->args.items + is_method, e->args.count - is_method};
+    return is_method ? (ExprList){e->args.items + 1, e->args.count - 1} : e->args;
 }
 
 typedef struct NameList {
