@@ -320,8 +320,9 @@ struct FuncDecl {
     TypeParamList
         type_params; /* if any, it is generic: never checked, but copied for each instance */
     /* checked */
-    FuncDecl *generic;  /* it is an instance of that */
-    FuncList instances; /* of a generic function; the first is the one for types that are unknown */
+    FuncDecl *generic; /* it is an instance of that */
+    /* Of a generic function; the first is the one for types that are unknown. Of that one: those that it needs for these. */
+    FuncList instances;
     const Binding *bindings; /* what its type names stand for */
     bool is_abstract;        /* its bindings are unknown types: it is checked, and never lowered */
     const FuncDecl *needed_by; /* an instance: the function whose call made it */

@@ -64,7 +64,8 @@ static FuncDecl *make(Sema *s, FuncDecl *generic, const Type *const *types, Span
     f->needed_by = is_first ? NULL : s->func;
     f->needed_at = span;
     f->instance_depth = f->needed_by ? f->needed_by->instance_depth + 1 : 0;
-    array_push(s->arena, &generic->instances, f);
+    bool is_shared = is_first || !has_unknown; /* no other function knows the unknown types */
+    array_push(s->arena, is_shared ? &generic->instances : &s->func->instances, f);
     const uint32_t errors = diag_error_count(s->diags);
     check_signature(s, f);
     if (f->body)
@@ -94,17 +95,23 @@ void note_instances(Sema *s, const FuncDecl *instance)
     }
 }
 
-static FuncDecl *find(const FuncDecl *generic, const Type *const *types)
+static FuncDecl *find_in(const FuncList *list, const FuncDecl *generic, const Type *const *types)
 {
-    for (uint32_t i = 0; i < generic->instances.count; ++i) {
-        FuncDecl *f = generic->instances.data[i];
-        bool is_same = true;
+    for (uint32_t i = 0; i < list->count; ++i) {
+        FuncDecl *f = list->data[i];
+        bool is_same = f->generic == generic;
         for (uint32_t k = 0; is_same && k < generic->type_params.count; ++k)
             is_same = type_same(type_argument(f, k), types[k]);
         if (is_same)
             return f;
     }
     return NULL;
+}
+
+static FuncDecl *find(const Sema *s, const FuncDecl *generic, const Type *const *types)
+{
+    FuncDecl *f = find_in(&generic->instances, generic, types);
+    return f || !s->func ? f : find_in(&s->func->instances, generic, types);
 }
 
 void check_generic(Sema *s, FuncDecl *f)
@@ -223,7 +230,7 @@ static bool check_types(Sema *s, const FuncDecl *f, const Deduced *d, const Span
 /* Returns the instance for the types of a call; NULL after a report. */
 static FuncDecl *instance_for(Sema *s, FuncDecl *f, const Deduced *d, Span span)
 {
-    FuncDecl *known = find(f, d->types);
+    FuncDecl *known = find(s, f, d->types);
     if (known)
         return known;
     if (s->func && s->func->instance_depth == SSL_MAX_INSTANCE_DEPTH) {
