@@ -321,7 +321,7 @@ struct FuncDecl {
         type_params; /* if any, it is generic: never checked, but copied for each instance */
     /* checked */
     FuncDecl *generic; /* it is an instance of that */
-    /* Of a generic function; the first is the one for types that are unknown. Of that one: those that it needs for these. */
+    /* A generic function has its instances, the first for unknown types; that one has those that it needs for these types. */
     FuncList instances;
     const Binding *bindings; /* what its type names stand for */
     bool is_abstract;        /* its bindings are unknown types: it is checked, and never lowered */
