@@ -65,6 +65,7 @@ static FuncDecl *make(Sema *s, FuncDecl *generic, const Type *const *types, Span
     f->needed_at = span;
     f->instance_depth = f->needed_by ? f->needed_by->instance_depth + 1 : 0;
     bool is_shared = is_first || !has_unknown; /* no other function knows the unknown types */
+    ASSERT(is_shared || s->func);
     array_push(s->arena, is_shared ? &generic->instances : &s->func->instances, f);
     const uint32_t errors = diag_error_count(s->diags);
     check_signature(s, f);
