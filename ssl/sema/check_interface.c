@@ -9,7 +9,7 @@ InterfaceDecl *find_interface(const Sema *s, const char *name)
     return name_map_get(&s->module->interfaces, name);
 }
 
-const Binding *bind(Sema *s, const char *name, const Type *type, const Binding *next)
+const Binding *bind_type(Sema *s, const char *name, const Type *type, const Binding *next)
 {
     ASSERT(name && type);
     Binding *binding = ARENA_NEW(s->arena, Binding);
@@ -19,7 +19,7 @@ const Binding *bind(Sema *s, const char *name, const Type *type, const Binding *
 
 static const Binding *bind_this(Sema *s, const Type *type)
 {
-    return bind(s, names_intern(&s->module->names, STR_LIT("This")), type, NULL);
+    return bind_type(s, names_intern(&s->module->names, STR_LIT("This")), type, NULL);
 }
 
 void method_bind_this(Sema *s, FuncDecl *method)

@@ -81,7 +81,7 @@ void check_interface_names(Sema *s, const InterfaceNames *names);
 void check_structs_are_interfaces(Sema *s); /* after the signatures of all methods */
 bool interface_is_among(const InterfaceList *list, const char *name);
 void method_bind_this(Sema *s, FuncDecl *method); /* makes This the struct that has the method */
-const Binding *bind(Sema *s, const char *name, const Type *type, const Binding *next);
+const Binding *bind_type(Sema *s, const char *name, const Type *type, const Binding *next);
 /* Makes a type that has the methods of these interfaces, and of which nothing else is known. */
 const Type *make_unknown_type(Sema *s, const char *name, Span span,
                               const InterfaceNames *interfaces);

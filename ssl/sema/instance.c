@@ -54,7 +54,7 @@ static FuncDecl *make(Sema *s, FuncDecl *generic, const Type *const *types, Span
     const Binding *bindings = NULL;
     bool is_first = generic->instances.count == 0, has_unknown = false;
     for (uint32_t i = generic->type_params.count; i-- > 0;) {
-        bindings = bind(s, generic->type_params.items[i].name, types[i], bindings);
+        bindings = bind_type(s, generic->type_params.items[i].name, types[i], bindings);
         has_unknown = has_unknown || type_is_unknown(types[i]);
     }
     FuncDecl *f = ast_clone_func(generic, is_first || !has_unknown, s->arena);
