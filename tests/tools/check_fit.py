@@ -333,6 +333,10 @@ def check_messages(folder):
                f"fit {arguments}: {done.returncode} and not {code}: {done.stderr} has not '{words}'")
     done = run("sslc", "fit", "edge.ssl", "--target", "flat.png", "-m", "cma", "--quiet", folder=folder)
     expect(done.returncode == 0 and "at=" in done.stdout, f"a step by cma: {done.stderr}")
+    said = fit(folder, "--picture", "two.png", "--report", "two.png", code=2).stderr
+    expect("is --report and also --picture" in said, f"one name for two outputs: {said}")
+    said = fit(folder, "-o", "target.exr", code=2).stderr
+    expect("is -o and also --target" in said, f"an output that is the target: {said}")
 
 
 run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_coarse_to_fine, check_threads, check_killed, check_time_limit,

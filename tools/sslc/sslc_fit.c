@@ -533,13 +533,24 @@ static Status fit(Run *run, Error *err)
 
 /* --- the command ----------------------------------------------------------------------------------- */
 
-/* Checks names before any work. */
-static Status check_files(const FitOptions *o, const char *path, Error *err)
+/* Every output is a file of its own, and can be written. */
+static Status claim_files(const FitOptions *o, const char *path, FileClaims *claims, Error *err)
 {
     const char *outs[] = {o->picture, o->values, o->report, o->checkpoint};
     static const char *const words[] = {"--picture", "-o", "--report", "--checkpoint"};
-    const char *others[6] = {path, o->target};
-    uint32_t other_count = 2;
+    TRY(file_claim_input(claims, "the shader", path, err));
+    TRY(file_claim_input(claims, "--target", o->target, err));
+    for (uint32_t i = 0; i < SORT_COUNT_OF(outs); ++i) {
+        TRY(file_claim_output(claims, words[i], outs[i], err));
+        if (outs[i])
+            TRY(file_check_room(outs[i], 0, err));
+    }
+    return STATUS_OK;
+}
+
+/* Checks options and names before any work. */
+static Status check_options(const FitOptions *o, const char *path, Error *err)
+{
     if (o->build.bake_switches)
         return error_set(err, STATUS_INVALID,
                          "--bake-switches would make constants of what is fitted");
@@ -565,14 +576,10 @@ static Status check_files(const FitOptions *o, const char *path, Error *err)
             err, STATUS_INVALID,
             "--explain and --derivative fit nothing: they go without --check-gradients, "
             "-o, --report and --checkpoint");
-    for (uint32_t i = 0; i < SORT_COUNT_OF(outs); ++i) {
-        if (!outs[i])
-            continue;
-        TRY(file_check_apart(words[i], outs[i], others, other_count, err));
-        TRY(file_check_room(outs[i], 0, err));
-        others[other_count++] = outs[i];
-    }
-    return STATUS_OK;
+    FileClaims claims = {0};
+    Status status = claim_files(o, path, &claims, err);
+    file_claims_free(&claims);
+    return status;
 }
 
 static int exit_code(const Run *run, Status status, const Error *err)
@@ -591,8 +598,8 @@ static int run_file(const char *path, const FitOptions *o)
     SslcFile file = {.folders = &o->build.folders};
     Run run = {.options = o, .file = &file, .arena = arena_create(0, 0)};
     Error err = {0};
-    Status status =
-        run.arena ? check_files(o, path, &err) : error_set(&err, STATUS_NO_MEMORY, "out of memory");
+    Status status = run.arena ? check_options(o, path, &err)
+                              : error_set(&err, STATUS_NO_MEMORY, "out of memory");
     int code = exit_code(&run, status, &err);
     if (status == STATUS_OK && sslc_open(path, o->build.cpu, &file)) {
         run.unit = sslc_compile(&file, o->build.shader);
