@@ -251,18 +251,18 @@ static Status add_noise(Derivation *d)
         return STATUS_OK;
     d->noise_seed = d->params.count;
     array_push(arena, &d->params,
-               ((SslParamInfo){.name = "noise_seed",
+               ((SslParamInfo){.name = "seed()",
                                .type = SSL_INT,
                                .has_default = true,
                                .default_value = {.type = SSL_INT},
                                .is_differentiated = true}));
     d->noise_pixel = d->attributes.count;
     array_push(arena, &d->attributes,
-               ((SslAttributeInfo){.name = "noise_pixel",
+               ((SslAttributeInfo){.name = "pixel()",
                                    .type = SSL_FLOAT2,
                                    .has_derivs = true,
                                    .is_declared = true,
-                                   .binds = "noise_pixel",
+                                   .binds = "pixel()",
                                    .default_value = {.type = SSL_FLOAT2}}));
     return STATUS_OK;
 }
@@ -307,7 +307,7 @@ static void describe_marks(Derivation *d)
     for (uint32_t i = 0; i < d->how->output_count; ++i)
         add_result(d, d->outputs[i].name, &d->outputs[i]);
     const Port mark = {.type = SSL_INT, .value = {.number_count = 1}};
-    add_result(d, "edges", &mark);
+    add_result(d, "edges()", &mark);
 }
 
 /* Copies the parts of the interface that change. */

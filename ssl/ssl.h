@@ -317,11 +317,11 @@ typedef struct SslDerivativeDesc {
  *              "tangent2(OUTPUT)" and so on follow, input and output for input and output
  *   backward   further attributes: "adjoint(OUTPUT)", 0 at first. Outputs: "gradient(X)" of each input alone: at each point the
  *              gradient of the sum of all numbers of these outputs times their adjoints. ssl_sum.h adds them up
- *   marking    outputs: those of the list, then an int "edges". Points that are a pixel apart and have one and the same number there have no
+ *   marking    outputs: those of the list, then an int "edges()". Points that are a pixel apart and have one and the same number there have no
  *              edge between them: their gradients with and without edges are the same. It costs little more than the outputs
  *
- * If an input has noise: further parameters "noise(X)", like X, 0 at first, and "noise_seed", an int; a further attribute, float2
- * "noise_pixel", whole numbers that differ from pixel to pixel, with derivatives. Wherever X is read it is X + u noise(X), where u is
+ * If an input has noise: further parameters "noise(X)", like X, 0 at first, and "seed()", an int; a further attribute, float2
+ * "pixel()", whole numbers that differ from pixel to pixel, with derivatives. Wherever X is read it is X + u noise(X), where u is
  * drawn from -0.5 to 0.5 for each pixel, seed and number, and is the same in all units of one shader with the same inputs.
  *
  * The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a

@@ -414,7 +414,7 @@ static void test_marks(void **state)
         Shape swept = twin_of(&all);
         const SslUnitInfo *info = ssl_unit_info(marked.unit);
         assert_int_equal(info->output_count, 2);
-        assert_string_equal(info->outputs[1].name, "edges");
+        assert_string_equal(info->outputs[1].name, "edges()");
         const SslOutputSlot slot = ssl_program_info(marked.program)->outputs[1];
         for (uint32_t i = 0; i < 4; ++i) {
             float params[PARAMS_MAX];
@@ -552,8 +552,8 @@ static void test_noise(void **state)
             fail_with(diags, &err);
         const SslUnitInfo *info = ssl_unit_info(unit);
         assert_string_equal(info->params[1].name, "noise(p)");
-        assert_string_equal(info->params[2].name, "noise_seed");
-        assert_string_equal(info->attributes[0].name, "noise_pixel");
+        assert_string_equal(info->params[2].name, "seed()");
+        assert_string_equal(info->attributes[0].name, "pixel()");
         if (ssl_program_build(*state, unit, &build, NULL, &program, &err) != STATUS_OK ||
             grid_host_create(program, globals, SORT_COUNT_OF(globals), POINTS, &grid, &err) !=
                 STATUS_OK)

@@ -182,6 +182,23 @@ def check_noise(folder):
     expect("only comparisons read" in fit(folder, "--edges", "--noise", 0.1, code=2).stderr, "a smooth shader")
 
 
+# Names that hosts of derivatives have uses for.
+OWN = """attribute float noise_pixel;
+attribute float pixel;
+shader own(float noise_seed = 0.3 [[ float min = 0, float max = 1 ]], int seed = 7, out float edges)
+{
+    edges = global_value<uvw>.x > noise_seed ? 0.5 + attribute<noise_pixel> + attribute<pixel> + float(seed - 7) : 0;
+}
+"""
+
+
+def check_own_names(folder):
+    """Names of a shader are its own, whatever noise and marks add to its inputs and outputs."""
+    make(folder, size="32x32", shader=OWN, noise_seed=0.7)
+    said = fit(folder, "--edges", "--noise", 0.1, "-n", 150, "--quiet").stdout
+    expect(abs(float(said.split("=")[1]) - 0.7) < 1 / 32, f"own names: {said}")
+
+
 # A ring that begins far from its place, and may fade instead of finding it.
 FAR = """shader ring(float x = 0.2 [[ float min = 0, float max = 1 ]], float y = 0.25 [[ float min = 0, float max = 1 ]],
             float radius = 0.1 [[ float min = 0.05, float max = 0.3 ]], color paint = color(0.5) [[ float min = 0, float max = 1 ]], out color c)
@@ -339,5 +356,5 @@ def check_messages(folder):
     expect("is -o and also --target" in said, f"an output that is the target: {said}")
 
 
-run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_coarse_to_fine, check_threads, check_killed, check_time_limit,
+run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_own_names, check_coarse_to_fine, check_threads, check_killed, check_time_limit,
            check_interrupted, check_full_disk, check_report, check_messages)

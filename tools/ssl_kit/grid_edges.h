@@ -12,7 +12,7 @@
 
 /* The marks of a picture, row by row. */
 typedef struct GridMarks {
-    const uint32_t *marks; /* [height][width], of the output "edges" */
+    const uint32_t *marks; /* [height][width], of the output "edges()" */
     uint32_t width, height;
 } GridMarks;
 

@@ -180,7 +180,7 @@ static void number_pixels(const FitShader *s, const SslProgram *program, GridHos
 {
     const SslUnitInfo *unit = ssl_program_info(program)->unit;
     uint32_t slot = 0;
-    while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, "noise_pixel") != 0)
+    while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, "pixel()") != 0)
         ++slot;
     for (uint32_t point = 0; point < s->point_count && slot < unit->attribute_count; ++point)
         for (uint32_t i = 0; i < 2; ++i) {
