@@ -563,7 +563,6 @@ static void forget_run(Render *r)
                              .lights_s = kept.lights_s,
                              .accel_s = kept.accel_s,
                              .damaged_textures = kept.damaged_textures};
-    r->worker_error = (Error){0};
     r->earlier_s = 0.0;
     r->is_out_of_time = r->is_part_of_round = false;
     atomic_store(&r->paths_done, 0);

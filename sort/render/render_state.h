@@ -33,7 +33,8 @@ struct Render {
     const SceneCamera *camera;         /* borrowed: scene or options */
     uint32_t sample_begin, sample_end; /* of all schedules */
     Schedule schedule;
-    GuideField *guide; /* owned; NULL: none is used */
+    GuideField *guide;   /* owned; NULL: none is used */
+    TexThread **threads; /* owned, one for each worker; while a segment runs */
     /* What workers run: the schedule and `shared`, or a pass of training. */
     Schedule *running;
     const WaveShared *running_shared;
@@ -54,7 +55,6 @@ struct Render {
     FiberLimit fiber_limit;         /* guarded by stats_lock */
     Mutex stats_lock;               /* guards stats.wave while fibers end */
     RenderStats stats;
-    Error worker_error; /* guarded by stats_lock */
 };
 
 void render_announce(const Render *r, const char *what);

@@ -2,6 +2,7 @@
  * the film is what the first k jobs make it, and it may be written down, judged or left. */
 #include "sort/render/render_state.h"
 
+#include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
 
@@ -14,30 +15,35 @@ typedef struct FiberState {
     uint32_t job_end; /* past its last sample; 0: none is under way */
 } FiberState;
 
-static void keep_first_error(Render *r, const Error *err)
-{
-    mutex_lock(&r->stats_lock);
-    if (r->worker_error.code == STATUS_OK)
-        r->worker_error = *err;
-    mutex_unlock(&r->stats_lock);
-}
-
 static void *worker_begin(void *data, uint32_t worker)
 {
-    Render *r = data;
-    TexThread *thread = NULL;
-    Error err = {0};
-    SORT_UNUSED(worker);
+    const Render *r = data;
     accel_thread_begin();
-    if (texcache_thread_create(r->textures, &thread, &err) != STATUS_OK)
-        keep_first_error(r, &err);
-    return thread;
+    return r->threads[worker];
 }
 
-static void worker_end(void *data, void *worker_state)
+/* Makes the workers' states before any of them looks up, so that it is no matter of timing whether they fit into the
+ * texture memory. */
+static Status create_threads(Render *r, Error *err)
 {
-    SORT_UNUSED(data);
-    texcache_thread_destroy(worker_state);
+    r->threads = MEM_ARRAY(TexThread *, r->options.thread_count);
+    if (!r->threads)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; i < r->options.thread_count; ++i) {
+        /* The last refusal says what all of them need. */
+        Status made = texcache_thread_create(r->textures, &r->threads[i], err);
+        status = made == STATUS_OK ? status : made;
+    }
+    return status;
+}
+
+static void destroy_threads(Render *r)
+{
+    for (uint32_t i = 0; r->threads && i < r->options.thread_count; ++i)
+        texcache_thread_destroy(r->threads[i]);
+    mem_free(r->threads);
+    r->threads = NULL;
 }
 
 /* Makes a fiber's state. Returns NULL when memory is short: the scheduler then continues with fewer fibers, or fails if
@@ -230,7 +236,7 @@ static uint32_t fibers_max(const Render *r)
     return r->options.fibers_max > 0 ? r->options.fibers_max : FIBERS_MOST;
 }
 
-Status render_run_segment(Render *r, Error *err)
+static Status run_workers(Render *r, Error *err)
 {
     Sched *sched;
     SchedStats stats;
@@ -244,7 +250,6 @@ Status render_run_segment(Render *r, Error *err)
                       .fiber_begin = fiber_begin,
                       .fiber_step = fiber_step,
                       .fiber_end = fiber_end,
-                      .worker_end = worker_end,
                       .fibers_wanted = r->options.fibers_max > 0 ? NULL : fibers_wanted};
     r->segment_begin = r->running->next;
     TRY(sched_create(&desc, &sched, err));
@@ -255,10 +260,16 @@ Status render_run_segment(Render *r, Error *err)
                                ? r->fiber_limit.limit
                                : desc.fibers_max;
     sched_destroy(sched);
-    if (r->worker_error.code == STATUS_OK)
-        return status;
-    *err = r->worker_error;
-    return r->worker_error.code;
+    return status;
+}
+
+Status render_run_segment(Render *r, Error *err)
+{
+    Status status = create_threads(r, err);
+    if (status == STATUS_OK)
+        status = run_workers(r, err);
+    destroy_threads(r);
+    return status;
 }
 
 static void schedule_quiet(Render *r, double interval_s)

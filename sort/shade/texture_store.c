@@ -399,12 +399,10 @@ static Status open_converted(StoreWorker *w, uint32_t index, TexId *out_id, Erro
                         .name = texture->path,
                         .remake = remake_converted,
                         .remake_data = store};
-    Error why = {0};
-    Status status = texcache_open(store->desc.cache, &open, out_id, &why);
-    if (status == STATUS_OK)
-        return STATUS_OK;
-    if (status == STATUS_FORMAT || status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND)
-        TRY(convert_damaged(store, w->converter, texture, digest, path, err));
+    Status status = open_texture(store, texture, &open, out_id, err);
+    if (status != STATUS_FORMAT && status != STATUS_UNSUPPORTED && status != STATUS_NOT_FOUND)
+        return status;
+    TRY(convert_damaged(store, w->converter, texture, digest, path, err));
     return open_texture(store, texture, &open, out_id, err);
 }
 

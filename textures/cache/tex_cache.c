@@ -77,7 +77,8 @@ static uint64_t least_for_all(const TexCache *c)
 uint64_t texcache_refused(TexCache *c, uint64_t *out_least_bytes)
 {
     mutex_lock(&c->lock);
-    *out_least_bytes = least_for_all(c);
+    uint64_t least = least_for_all(c);
+    *out_least_bytes = least > c->refused_least_bytes ? least : c->refused_least_bytes;
     uint64_t refused = c->refused_textures;
     mutex_unlock(&c->lock);
     return refused;
@@ -90,11 +91,13 @@ Status cache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error
         uint64_t most = UINT64_MAX / 4;
         c->refused_bytes = bytes < most - c->refused_bytes ? c->refused_bytes + bytes : most;
         c->refused_textures += path != NULL;
-        return error_set_at(
-            err, STATUS_LIMIT, path ? path : "",
-            "%s not fit the texture memory of %" PRIu64
-            " bytes; for all that was asked for so far at least %" PRIu64 " are needed",
-            path ? "its tables do" : "one more thread does", c->budget_bytes, least_for_all(c));
+        c->refused_least_bytes = least_for_all(c);
+        return error_set_at(err, STATUS_LIMIT, path ? path : "",
+                            "%s not fit the texture memory of %" PRIu64
+                            " bytes; for all that was asked for so far at least %" PRIu64
+                            " are needed",
+                            path ? "its tables do" : "one more thread does", c->budget_bytes,
+                            c->refused_least_bytes);
     }
     c->promised_bytes += bytes;
     set_chunk_limit(c);

@@ -411,6 +411,9 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
         ++known->refs;
     else
         status = texture_register(c, texture, err);
+    if (status == STATUS_LIMIT)
+        c->refused_bytes +=
+            texture->bytes; /* its tables had room, what counts its lookups has not */
     if (status == STATUS_OK)
         *out_id = id_of(known ? known : texture);
     mutex_unlock(&c->lock);

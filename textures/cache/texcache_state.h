@@ -263,6 +263,8 @@ struct TexCache {
     uint64_t table_peak_bytes;
     /* textures that were refused, and the bytes of their tables */
     uint64_t refused_bytes, refused_textures;
+    /* what would have held everything when one was refused last: threads that were there then may be gone */
+    uint64_t refused_least_bytes;
     /* refused tables and those that wait for room: chunks leave this much free */
     uint64_t promised_bytes;
     LoadCounters loads;

@@ -57,7 +57,7 @@ void kit_write_floor(const Kit *kit, uint32_t size_px, const char *materials, co
 RenderOptions kit_options(const Kit *kit);
 /* Creates and runs; fails the test with the messages when that fails. The caller destroys it. */
 Render *kit_render(const Kit *kit, const RenderOptions *options);
-/* Only creates: the expected error text, or NULL when it worked (a failure of the test). */
+/* Creates and runs. Returns the text of the expected error, in `out`; fails the test when there is none. */
 const char *kit_render_error(const RenderOptions *options, char out[2048]);
 /* RGBA of a finished render, owned by the caller (mem_free). */
 float *kit_pixels(Render *render, uint32_t *out_count);

@@ -103,20 +103,50 @@ static void test_bits_do_not_depend_on_threads_or_waves(void **state)
     assert_same(one, kit_render_bits(kit, &options, NULL), "waves of 200 paths");
 }
 
-/* The textures hold 2 x 12 MiB and a third more in levels; a sixteenth of that is 2 MiB. */
+/* The textures hold 2 x 12 MiB and a third more in levels, 32 MiB. */
 static void test_bits_do_not_depend_on_texture_memory(void **state)
 {
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     RenderStats full, small;
     Hash128 reference = kit_render_bits(kit, &options, &full);
-    options.texture_memory_bytes = 2 << 20;
+    options.texture_memory_bytes = (32 << 20) / 15;
     options.thread_count = 8;
     assert_same(reference, kit_render_bits(kit, &options, &small),
-                "a sixteenth of the texture memory");
+                "a fifteenth of the texture memory");
     assert_true(small.textures.evictions > 0); /* or the test would prove nothing */
     assert_int_equal(full.textures.evictions, 0);
     assert_true(small.textures.bytes_peak <= options.texture_memory_bytes);
+}
+
+/* Whether a budget holds threads and tables is no matter of timing, and what a refusal advises is enough: for the
+ * threads at first, since no texture has been opened yet, and then for all. */
+static void test_a_refused_budget_names_one_that_holds(void **state)
+{
+    const Kit *kit = *state;
+    RenderOptions options = kit_options(kit);
+    Hash128 reference = kit_render_bits(kit, &options, NULL);
+    unsigned long long advised;
+    char text[2048];
+    options.thread_count = 64;
+    options.texture_memory_bytes = 2 << 20;
+    for (int i = 0; i < 3; ++i) {
+        kit_render_error(&options, text);
+        assert_non_null(strstr(text, "one more thread does not fit"));
+        const char *least = strstr(text, "at least ");
+        assert_non_null(least);
+        assert_int_equal(sscanf(least, "at least %llu are needed", &advised), 1);
+    }
+    options.texture_memory_bytes = advised;
+    for (int i = 0; i < 3; ++i) {
+        kit_render_error(&options, text);
+        const char *least = strstr(text, "--texture-memory ");
+        assert_non_null(least);
+        assert_non_null(strstr(text, "(2 textures do not fit;"));
+        assert_int_equal(sscanf(least, "--texture-memory %lluK holds", &advised), 1);
+    }
+    options.texture_memory_bytes = advised << 10;
+    assert_same(reference, kit_render_bits(kit, &options, NULL), "the advised texture memory");
 }
 
 static void test_bits_do_not_depend_on_storage_speed_or_fibers(void **state)
@@ -179,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits_do_not_depend_on_threads_or_waves),
         cmocka_unit_test(test_bits_do_not_depend_on_texture_memory),
+        cmocka_unit_test(test_a_refused_budget_names_one_that_holds),
         cmocka_unit_test(test_bits_do_not_depend_on_storage_speed_or_fibers),
         cmocka_unit_test(test_bits_of_sample_ranges_add_up),
     };
