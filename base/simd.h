@@ -22,6 +22,13 @@ static inline f32x4 f32x4_load(const void *at)
     return v;
 }
 
+static inline i32x4 i32x4_load(const void *at)
+{
+    i32x4 v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
 static inline void f32x4_store(f32x4 v, float *out)
 {
     memcpy(out, &v, sizeof v);

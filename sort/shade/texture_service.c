@@ -10,6 +10,7 @@ void texture_service_begin(SslHost *host, const MaterialProgram *program,
 {
     host->program = program;
     host->surfaces = surfaces;
+    host->scaled = NULL;
     if (program->is_stochastic)
         memset(host->draws, 0,
                (size_t)program->info->texture_site_count * SHADE_CHUNK * sizeof *host->draws);
@@ -45,25 +46,44 @@ static void draw_numbers(SslHost *host, const SslTexCall *call, uint32_t point, 
     }
 }
 
+/* Fills the host's factors and depths of a block. */
+static void scale_block(SslHost *host, const SurfaceBlock *block)
+{
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        bool is_there = i < block->count;
+        host->depths[i] = is_there ? surface_depth((SurfaceLane){block, i}) : 0;
+        host->scale[i] =
+            is_there ? footprint_scale_at(host, host->depths[i], block->history[i].is_cone) : 1.0f;
+    }
+    host->scaled = block;
+}
+
+/* Multiplies the four derivatives of each lane. */
+SORT_ALWAYS_INLINE void scale_steps(float *restrict steps, uint32_t count,
+                                    const float *restrict scale)
+{
+    for (uint32_t k = 0; k < 4; ++k, steps += count)
+        for (uint32_t lane = 0; lane < count; ++lane)
+            steps[lane] *= scale[lane];
+}
+
 static void tex_lookup(SslHost *host, const SslTexCall *call)
 {
     float coord[7 * SSL_BLOCK], random[SSL_BLOCK];
-    uint32_t depths[SSL_BLOCK];
     uint32_t n = call->lane_count;
     uint32_t point = call->block * SSL_BLOCK + call->lane_first;
     const SurfaceBlock *block = &host->surfaces[call->block];
     ASSERT(call->site < host->program->info->texture_site_count);
     ASSERT(n > 0 && n <= SSL_BLOCK && point + n <= SHADE_CHUNK);
+    if (host->scaled != block)
+        scale_block(host, block);
+    const float *scale = &host->scale[call->lane_first];
     memcpy(coord, call->coord, 7 * sizeof(float) * n);
-    for (uint32_t lane = 0; lane < n; ++lane) {
-        if (!(call->lane_mask >> lane & 1u))
-            continue;
-        uint32_t i = call->lane_first + lane;
-        depths[lane] = surface_depth((SurfaceLane){block, i});
-        float scale = footprint_scale_at(host, depths[lane], block->history[i].is_cone);
-        for (uint32_t k = 2; k < 6; ++k)
-            coord[k * n + lane] *= scale;
-    }
+    float *steps = coord + 2 * (size_t)n;
+    if (n == SSL_BLOCK) /* a number that the compiler knows */
+        scale_steps(steps, SSL_BLOCK, scale);
+    else
+        scale_steps(steps, n, scale);
     const TexOptions *options = &host->program->site_options[call->site];
     TexId texture = {0};
     if (SORT_LIKELY(call->texture != 0))
@@ -72,7 +92,7 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
                           .options = options,
                           .lane_count = n,
                           .lane_mask = call->lane_mask,
-                          .depths = depths,
+                          .depths = &host->depths[call->lane_first],
                           .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
                           .coord = coord};
     if (options->filter == TEX_FILTER_STOCHASTIC) {

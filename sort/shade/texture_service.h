@@ -14,6 +14,10 @@ struct SslHost {
     const SurfaceBlock *surfaces;   /* of its points */
     float footprint_scale;          /* scales footprints that are a pixel's, not a cone's */
     float depth_scale[4]; /* scales all, by path depth; the last is for all greater depths */
+    /* The factors and path depths of the block that was looked up at last: a material has several textures. */
+    const SurfaceBlock *scaled; /* NULL: none in this run */
+    float scale[SSL_BLOCK];
+    uint32_t depths[SSL_BLOCK];
     Sampler sampler;
     /* [texture site][SHADE_CHUNK] numbers of stochastic lookups that a point has made at a call site. */
     uint16_t *draws;

@@ -1,5 +1,6 @@
 /* Footprints: T1 and T3 (the perspective plane), T4's blend weight, anisotropy, hostile inputs. */
 #include "tests/textures/test_prelude.h"
+#include "tests/textures/tex_fixture.h"
 #include "textures/filter/footprint.h"
 #include <math.h>
 #include <string.h>
@@ -153,6 +154,49 @@ static void test_footprint_modes(void **state)
         (log2(12) - 1.5), 1e-5);
 }
 
+/* Any bits: numbers of any size, some of which are not finite. */
+static float any_float(uint64_t *random)
+{
+    uint32_t bits = random_u32(random);
+    float x;
+    if (bits % 4 != 0)
+        return (random_unit(random) - 0.5f) * (bits % 3 == 0 ? 0.5f : 0.004f);
+    bits = random_u32(random);
+    memcpy(&x, &bits, sizeof x);
+    return bits % 8 == 0 ? 0.0f : x;
+}
+
+static void test_footprint_rows_have_the_bits_of_single_ones(void **state)
+{
+    (void)state;
+    const uint32_t counts[] = {1, 3, 8, 16, TEX_MAX_LANES};
+    uint64_t random = 7;
+    for (uint32_t round = 0; round < 400; ++round) {
+        uint32_t n = counts[round % SORT_COUNT_OF(counts)], width = 1 + random_u32(&random) % 4096,
+                 height = 1 + random_u32(&random) % 4096;
+        const LookupOptions options = {.filter = TEX_FILTER_ANISO,
+                                       .mip = TEX_MIP_FOOTPRINT,
+                                       .mip_bias = round % 5 == 0 ? any_float(&random) : 0.0f};
+        float derivs[5 * TEX_MAX_LANES];
+        FootprintRows rows;
+        for (uint32_t i = 0; i < 5 * n; ++i)
+            derivs[i] = any_float(&random);
+        footprints_of(derivs, n, width, height, 12, &options, &rows);
+        for (uint32_t lane = 0; lane < n; ++lane) {
+            const FootprintInput in = {derivs[lane], derivs[n + lane], derivs[2 * n + lane],
+                                       derivs[3 * n + lane], derivs[4 * n + lane]};
+            Footprint one, row;
+            footprint_of(&in, width, height, 12, &options, &one);
+            footprint_at(&rows, lane, &row);
+            assert_memory_equal(&row.level, &one.level, sizeof one.level);
+            assert_memory_equal(&row.axis_s, &one.axis_s, sizeof one.axis_s);
+            assert_memory_equal(&row.axis_v, &one.axis_v, sizeof one.axis_v);
+            assert_int_equal(row.probe_count, one.probe_count);
+            assert_int_equal(row.is_bad, one.is_bad);
+        }
+    }
+}
+
 static void test_footprint_survives_anything(void **state)
 {
     (void)state;
@@ -187,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_footprint_blur_adds_in_squares),
         cmocka_unit_test(test_footprint_level_is_a_logarithm),
         cmocka_unit_test(test_footprint_modes),
+        cmocka_unit_test(test_footprint_rows_have_the_bits_of_single_ones),
         cmocka_unit_test(test_footprint_survives_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -585,6 +585,8 @@ static void test_lookup_shares_taps_only_where_they_are_equal(void **state)
                 coord[i] = (random_unit(&random) - 0.5f) * (i < 2 * SHARE_LANES ? 4.0f : 0.02f);
             for (uint32_t i = 2 * SHARE_LANES; round % 16 == 0 && i < 4 * SHARE_LANES; ++i)
                 coord[i] *= 20.0f; /* long ellipses */
+            for (uint32_t i = 0; i < 2 * SHARE_LANES; i += 5)
+                coord[i] = roundf(coord[i] * 8.0f) * 0.125f; /* edges, and texels' borders */
         }
         switch (round % 8) {
         case 1:

@@ -3,16 +3,25 @@
 #ifndef SORT_TEXTURES_CACHE_TAP_LIST_H
 #define SORT_TEXTURES_CACHE_TAP_LIST_H
 
-#include "textures/texcache.h"
+#include "textures/format/texel.h"
 
 enum { TAP_LIST_MAX = 256, TAP_LANE_MAX = 2 * TEX_MAX_PROBES };
 
-/* Four texels of a level, blended by two fractions. */
+/* Four texels of a level: two columns, two rows. */
 typedef struct ListedTap {
-    uint32_t level;
-    uint32_t x[2], y[2];
-    float fraction_x, fraction_y; /* weights of x[1] and y[1] */
+    uint16_t level, lane;
+    uint32_t texels[4];
 } ListedTap;
+
+/* The places of the taps in textures of one layout, which follows from their size, the shape of their tiles, and the number of
+ * tiles that hold their small levels. Textures differ in it only if their texels differ much in bytes. */
+typedef struct TapPlaces {
+    uint32_t tile_log2_x, tile_log2_y; /* of level 0 */
+    uint32_t tail_count;               /* 0: no places have been computed */
+    uint32_t tile[TAP_LIST_MAX];       /* of all four texels, or TAP_IN_SEVERAL_TILES */
+    uint32_t offset[TAP_LIST_MAX];     /* of the first texel in that tile, in texels */
+} TapPlaces;
+#define TAP_IN_SEVERAL_TILES UINT32_MAX
 
 /* The taps of a lane: for each probe one in the finer level and, if fraction is not 0, one in the level below it. */
 typedef struct TapRun {
@@ -34,8 +43,12 @@ typedef struct TapList {
     uint32_t lanes,
         bad_lanes; /* bad_lanes: those without a place or with a footprint that is not finite */
     uint32_t tap_count;
+    uint32_t level_taps[TEX_MAX_LEVELS]; /* how many are in each level */
+    uint32_t first_level, end_level;     /* others have none */
     TapRun runs[TEX_MAX_LANES]; /* of the lanes in `lanes`; no probes: the lane has no place */
     ListedTap taps[TAP_LIST_MAX];
+    TapPlaces places;
+    TexelTap blends[TAP_LIST_MAX]; /* right and down: set with the places */
 } TapList;
 
 #endif

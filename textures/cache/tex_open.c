@@ -84,7 +84,7 @@ static void texture_prepare(Texture *texture, const StexHeader *h)
                                         .height = from->height,
                                         .tiles_x = from->tiles_x,
                                         .first_tile = cast_u32(from->first_tile),
-                                        .row_bytes = texture->texel_bytes << width_log2,
+                                        .row_texels = 1u << width_log2,
                                         .tile_log2_x = (uint8_t)width_log2,
                                         .tile_log2_y = (uint8_t)stex_tile_height_log2(h)};
     }
@@ -94,13 +94,14 @@ static void texture_prepare(Texture *texture, const StexHeader *h)
         texture->tail_bytes[k] = cast_u32(tail_offset_of(h, tail_first[k + 1]) - begin);
         for (uint32_t i = tail_first[k]; i < tail_first[k + 1]; ++i) {
             const StexLevel *from = &h->levels[i];
-            texture->levels[i] = (TexLevel){.width = from->width,
-                                            .height = from->height,
-                                            .first_tile = cast_u32(h->tile_count + k),
-                                            .offset = cast_u32(from->tail_offset - begin),
-                                            .row_bytes = texture->texel_bytes * from->width,
-                                            .tile_log2_x = 31,
-                                            .tile_log2_y = 31};
+            texture->levels[i] =
+                (TexLevel){.width = from->width,
+                           .height = from->height,
+                           .first_tile = cast_u32(h->tile_count + k),
+                           .offset = cast_u32(from->tail_offset - begin) / texture->texel_bytes,
+                           .row_texels = from->width,
+                           .tile_log2_x = 31,
+                           .tile_log2_y = 31};
         }
     }
 }

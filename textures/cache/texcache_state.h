@@ -85,7 +85,7 @@ typedef struct TexLevel {
     uint32_t width, height;
     uint32_t tiles_x;
     uint32_t first_tile;
-    uint32_t offset, row_bytes;       /* offset and row pitch within a tile */
+    uint32_t offset, row_texels;      /* offset and row pitch within a tile, in texels */
     uint8_t tile_log2_x, tile_log2_y; /* 31: the tile covers the whole level */
 } TexLevel;
 

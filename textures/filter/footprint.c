@@ -8,19 +8,19 @@
 #define FOOTPRINT_TEXELS_MAX 1e9f
 
 /* Clamps without fmaxf and fminf, which are calls on a baseline CPU. NaN gives `low`. */
-static float limit(float x, float low, float high)
+SORT_ALWAYS_INLINE float limit(float x, float low, float high)
 {
     return x > low ? (x < high ? x : high) : low;
 }
 
-static float larger(float a, float b)
+SORT_ALWAYS_INLINE float larger(float a, float b)
 {
     return a > b ? a : b;
 }
 
 /* log2 of a positive normal number, to 1e-7: exponent e and m in [sqrt 1/2, sqrt 2), then the series of
  * log2 m = 2 / ln 2 artanh t, t = (m - 1) / (m + 1). Exact for powers of two. A third of the price of log2f(). */
-static float log2_of(float x)
+SORT_ALWAYS_INLINE float log2_of(float x)
 {
     ASSERT(x > 0.0f && x <= 3.4e38f);
     const uint32_t sqrt_half = 0x3f3504f3u;
@@ -36,7 +36,7 @@ static float log2_of(float x)
     return (float)e + series;
 }
 
-static float clamp_step(float texels)
+SORT_ALWAYS_INLINE float clamp_step(float texels)
 {
     return limit(texels, -FOOTPRINT_TEXELS_MAX, FOOTPRINT_TEXELS_MAX);
 }
@@ -58,7 +58,7 @@ typedef struct Ellipse {
     float det;                 /* of M */
 } Ellipse;
 
-static Ellipse ellipse_of(const Steps *j, float blur_s, float blur_t)
+SORT_ALWAYS_INLINE Ellipse ellipse_of(const Steps *j, float blur_s, float blur_t)
 {
     Ellipse e;
     float bs = blur_s * blur_s, bt = blur_t * blur_t;
@@ -74,32 +74,57 @@ static Ellipse ellipse_of(const Steps *j, float blur_s, float blur_t)
     return e;
 }
 
-/* Spreads probes along the major axis of a texture of w x h texels. */
-static void place_probes(const Ellipse *e, float major, float minor, float w, float h, Footprint *f)
-{
-    float aspect = major / minor;
-    if (!(aspect > 1.0625f)) /* below this, rounding alone could produce a second probe */
-        return;
-    float wanted = aspect - 0.0625f;
-    f->probe_count = (uint32_t)wanted;
-    f->probe_count += (float)f->probe_count < wanted;
-    if (f->probe_count > TEX_MAX_PROBES)
-        f->probe_count = TEX_MAX_PROBES;
-    /* The eigenvector of the larger eigenvalue follows from the row of M - major2 that is not small. */
-    float es = e->half_gap >= 0.0f ? e->half_gap + e->root : e->mst;
-    float et = e->half_gap >= 0.0f ? e->mst : e->root - e->half_gap;
-    ASSERT(es * es + et * et > 0.0f);
-    float step = major / ((float)f->probe_count * sqrtf(es * es + et * et));
-    f->axis_s = es * step / w;
-    f->axis_v = -et * step / h;
-}
-
 /* The sum is not finite if one of its terms is not (or if they are absurdly large). */
-static bool is_finite(const FootprintInput *in, float mip_bias)
+SORT_ALWAYS_INLINE bool is_finite(const FootprintInput *in, float mip_bias)
 {
     float sum = fabsf(in->ds_dx) + fabsf(in->dt_dx) + fabsf(in->ds_dy) + fabsf(in->dt_dy) +
                 fabsf(in->blur) + fabsf(mip_bias);
     return sum <= 3e38f;
+}
+
+/* What all lanes of a lookup have in common. */
+typedef struct FootprintScale {
+    float width, height, last_level, mip_bias;
+} FootprintScale;
+
+SORT_ALWAYS_INLINE Ellipse ellipse_at(const FootprintInput *in, const FootprintScale *scale)
+{
+    float w = scale->width, h = scale->height;
+    const Steps j = {clamp_step(in->ds_dx * w), clamp_step(in->dt_dx * h),
+                     clamp_step(in->ds_dy * w), clamp_step(in->dt_dy * h)};
+    return ellipse_of(&j, clamp_step(in->blur * w), clamp_step(in->blur * h));
+}
+
+/* The footprint of the anisotropic filter. It has no branches, so that compilers make vector code of a loop over lanes; clamped steps
+ * keep all numbers finite but those of a point, which are replaced. */
+SORT_ALWAYS_INLINE Footprint aniso_footprint(const FootprintInput *in, const FootprintScale *scale)
+{
+    bool is_bad = !is_finite(in, scale->mip_bias);
+    Ellipse e = ellipse_at(in, scale);
+    bool is_ellipse = e.major2 > 0.0f; /* a point is looked up in level 0 */
+    float major = sqrtf(e.major2);
+    /* Probes closer together than a texel of level 0 add nothing, and at most TEX_MAX_PROBES are taken. */
+    float minor = larger(larger(sqrtf(e.det) / major, 1.0f), major / (float)TEX_MAX_PROBES);
+    float level = limit(log2_of(minor) + scale->mip_bias, 0.0f, scale->last_level);
+    level = is_ellipse ? level : 0.0f;
+    level = is_bad ? scale->last_level : level;
+    /* Probes are spread along the major axis. Below this aspect, rounding alone could produce a second one. */
+    float aspect = major / minor;
+    bool is_single = !(aspect > 1.0625f) | !is_ellipse | is_bad;
+    float wanted = is_single ? 1.0f : aspect - 0.0625f;
+    int32_t count = (int32_t)wanted;
+    count += (float)count < wanted;
+    count = count > TEX_MAX_PROBES ? TEX_MAX_PROBES : count;
+    /* The eigenvector of the larger eigenvalue follows from the row of M - major2 that is not small. */
+    float es = e.half_gap >= 0.0f ? e.half_gap + e.root : e.mst;
+    float et = e.half_gap >= 0.0f ? e.mst : e.root - e.half_gap;
+    float step = major / ((float)count * sqrtf(es * es + et * et));
+    float axis_s = es * step / scale->width, axis_v = -et * step / scale->height;
+    return (Footprint){.level = level,
+                       .probe_count = (uint32_t)count,
+                       .axis_s = is_single ? 0.0f : axis_s,
+                       .axis_v = is_single ? 0.0f : axis_v,
+                       .is_bad = is_bad};
 }
 
 void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
@@ -107,6 +132,8 @@ void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uin
 {
     ASSERT(width > 0 && height > 0 && level_count >= 1 && level_count <= TEX_MAX_LEVELS);
     ASSERT(options->filter != TEX_FILTER_DEFAULT);
+    const FootprintScale scale = {(float)width, (float)height, (float)(level_count - 1),
+                                  options->mip_bias};
     *f = (Footprint){.probe_count = 1};
     if (options->mip == TEX_MIP_OFF)
         return;
@@ -115,29 +142,52 @@ void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uin
         f->is_bad = true;
         return;
     }
-    float w = (float)width, h = (float)height;
-    const Steps j = {clamp_step(in->ds_dx * w), clamp_step(in->dt_dx * h),
-                     clamp_step(in->ds_dy * w), clamp_step(in->dt_dy * h)};
     if (options->mip == TEX_MIP_MAX_OF_FOUR) {
-        float widest = larger(larger(fabsf(j.xs), fabsf(j.xt)), larger(fabsf(j.ys), fabsf(j.yt)));
+        float w = scale.width, h = scale.height;
+        float widest =
+            larger(larger(fabsf(clamp_step(in->ds_dx * w)), fabsf(clamp_step(in->dt_dx * h))),
+                   larger(fabsf(clamp_step(in->ds_dy * w)), fabsf(clamp_step(in->dt_dy * h))));
         f->level = clamp_level(floorf(rt_log2(widest) + options->mip_bias), level_count);
         return;
     }
-
-    Ellipse e = ellipse_of(&j, clamp_step(in->blur * w), clamp_step(in->blur * h));
-    if (!(e.major2 > 0.0f))
-        return; /* a point is looked up in level 0 */
     /* isotropic filters; the later ones differ from ANISO in their probes only */
     if (options->filter < TEX_FILTER_ANISO) {
+        Ellipse e = ellipse_at(in, &scale);
+        if (!(e.major2 > 0.0f))
+            return; /* a point is looked up in level 0 */
         float level = clamp_level(0.5f * log2_of(e.major2) + options->mip_bias, level_count);
         bool is_between = options->filter == TEX_FILTER_TRILINEAR;
         f->level = is_between ? level : (float)(uint32_t)(level + 0.5f);
         return;
     }
-    float major = sqrtf(e.major2);
-    /* Probes closer together than a texel of level 0 add nothing, and at most TEX_MAX_PROBES are taken. */
-    float minor = larger(larger(sqrtf(e.det) / major, 1.0f), major / (float)TEX_MAX_PROBES);
-    f->level = clamp_level(log2_of(minor) + options->mip_bias, level_count);
-    place_probes(&e, major, minor, w, h, f);
+    *f = aniso_footprint(in, &scale);
     ASSERT(f->probe_count >= 1 && f->level >= 0.0f && f->level <= (float)(level_count - 1));
+}
+
+SORT_ALWAYS_INLINE void aniso_rows(const float *restrict derivs, uint32_t stride, uint32_t count,
+                                   const FootprintScale *restrict scale,
+                                   FootprintRows *restrict out)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        const FootprintInput in = {derivs[i], derivs[stride + i], derivs[2 * stride + i],
+                                   derivs[3 * stride + i], derivs[4 * stride + i]};
+        Footprint f = aniso_footprint(&in, scale);
+        out->level[i] = f.level;
+        out->probe_count[i] = f.probe_count;
+        out->axis_s[i] = f.axis_s;
+        out->axis_v[i] = f.axis_v;
+        out->is_bad[i] = f.is_bad;
+    }
+}
+
+void footprints_of(const float *derivs, uint32_t count, uint32_t width, uint32_t height,
+                   uint32_t level_count, const LookupOptions *options, FootprintRows *out)
+{
+    const FootprintScale scale = {(float)width, (float)height, (float)(level_count - 1),
+                                  options->mip_bias};
+    ASSERT(count <= TEX_MAX_LANES);
+    if (count == 16) /* a number that the compiler knows */
+        aniso_rows(derivs, 16, 16, &scale, out);
+    else
+        aniso_rows(derivs, count, count, &scale, out);
 }

@@ -33,4 +33,24 @@ typedef struct FootprintInput {
 void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
                   const LookupOptions *options, Footprint *f);
 
+/* Footprints by lane. */
+typedef struct FootprintRows {
+    float level[TEX_MAX_LANES], axis_s[TEX_MAX_LANES], axis_v[TEX_MAX_LANES];
+    uint32_t probe_count[TEX_MAX_LANES], is_bad[TEX_MAX_LANES];
+} FootprintRows;
+
+static inline void footprint_at(const FootprintRows *rows, uint32_t lane, Footprint *out)
+{
+    out->level = rows->level[lane];
+    out->probe_count = rows->probe_count[lane];
+    out->axis_s = rows->axis_s[lane];
+    out->axis_v = rows->axis_v[lane];
+    out->is_bad = rows->is_bad[lane];
+}
+
+/* Computes the footprints of `count` lanes at once, as footprint_of() does, for the anisotropic filter with mip levels. derivs:
+ * [5][count], by rows as in FootprintInput. */
+void footprints_of(const float *derivs, uint32_t count, uint32_t width, uint32_t height,
+                   uint32_t level_count, const LookupOptions *options, FootprintRows *out);
+
 #endif

@@ -59,6 +59,27 @@ static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *
     }
 }
 
+/* Fetches a tap if all its tiles are resident. */
+static bool fetch_resident(Lookup *lk, const TexLevel *level, const uint32_t x[4],
+                           const uint32_t y[4], const uint32_t tiles[4], float quad[4][4])
+{
+    const SlabPool *slabs = &lk->cache->slabs;
+    const uint8_t *texels[4];
+    for (uint32_t k = 0; k < 4; ++k) {
+        uint32_t entry = atomic_load(&lk->texture->entries[tiles[k]].word);
+        if (entry_tag(entry) != ENTRY_READY)
+            return false;
+        slab_mark_used(slabs, entry_payload(entry));
+        texels[k] = slab_address(slabs, entry_payload(entry)) +
+                    texel_offset(lk->texture, level, x[k], y[k]);
+    }
+    uint32_t tile_count = (tiles[0] == tiles[1] ? 1 : 2) * (tiles[0] == tiles[2] ? 1 : 2);
+    lk->tile_requests += tile_count;
+    lk->tile_hits += tile_count;
+    lk->texture->load_quad(&lk->cache->texels, texels, quad);
+    return true;
+}
+
 bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
 {
     TexCache *c = lk->cache;
@@ -67,6 +88,8 @@ bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     tap_texels(tap, x, y);
     for (uint32_t k = 0; k < 4; ++k)
         tiles[k] = tile_number(tap->level, x[k], y[k]);
+    if (fetch_resident(lk, tap->level, x, y, tiles, quad))
+        return true;
     uint32_t missing = 0xf;
     while (missing) {
         uint32_t tile = tiles[__builtin_ctz(missing)];

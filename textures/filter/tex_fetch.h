@@ -52,19 +52,11 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const TexLevel *level, uin
         return TEXELS_CONSTANT;
     }
     slab_mark_used(&lk->cache->slabs, entry_payload(entry));
-    const uint8_t *base = slab_address(&lk->cache->slabs, entry_payload(entry)) + level->offset;
-    uint32_t mask_x = (1u << level->tile_log2_x) - 1, mask_y = (1u << level->tile_log2_y) - 1;
-    x0 &= mask_x;
-    x1 &= mask_x;
-    y0 &= mask_y;
-    y1 &= mask_y;
-    size_t row_bytes = level->row_bytes;
-    const uint8_t *upper = base + y0 * row_bytes, *lower = base + y1 * row_bytes;
-    size_t left = (size_t)x0 * texture->texel_bytes, right = (size_t)x1 * texture->texel_bytes;
-    out_texels[0] = upper + left;
-    out_texels[1] = upper + right;
-    out_texels[2] = lower + left;
-    out_texels[3] = lower + right;
+    const uint8_t *base = slab_address(&lk->cache->slabs, entry_payload(entry));
+    out_texels[0] = base + texel_offset(texture, level, x0, y0);
+    out_texels[1] = base + texel_offset(texture, level, x1, y0);
+    out_texels[2] = base + texel_offset(texture, level, x0, y1);
+    out_texels[3] = base + texel_offset(texture, level, x1, y1);
     return TEXELS_TOGETHER;
 }
 

@@ -2,6 +2,7 @@
  * list of one lookup, which depends on these alone, serves the next ones too; tiles and texels are each texture's own. */
 #include "textures/filter/tex_list.h"
 #include "base/check.h"
+#include "textures/filter/tap_point.h"
 #include "textures/filter/tex_fetch.h"
 #include <string.h>
 
@@ -18,6 +19,27 @@ _Static_assert(TAP_LIST_MAX >= TAP_LANE_MAX, "the list has room for any lane");
 
 /* --- making the list ---------------------------------------------------------------------- */
 
+/* Returns whether the coordinates of the wanted lanes have the bits of those that the list was made for. */
+SORT_ALWAYS_INLINE bool has_coordinates(const TapList *list, const float *coord, uint32_t count)
+{
+    i32x4 difference = {0};
+    int32_t rest = 0;
+    uint32_t whole = count - count % 4;
+    for (uint32_t i = 0; i < 7; ++i) {
+        const float *row = coord + (size_t)i * count;
+        for (uint32_t lane = 0; lane < whole; lane += 4)
+            difference |= (i32x4_load(row + lane) ^ i32x4_load(list->coord[i] + lane)) &
+                          i32x4_load(list->is_wanted + lane);
+        for (uint32_t lane = whole; lane < count; ++lane) {
+            int32_t a, b;
+            memcpy(&a, &row[lane], sizeof a);
+            memcpy(&b, &list->coord[i][lane], sizeof b);
+            rest |= (a ^ b) & list->is_wanted[lane];
+        }
+    }
+    return (difference[0] | difference[1] | difference[2] | difference[3] | rest) == 0;
+}
+
 /* Returns whether the list was made for these lanes of such a request. Coordinates are compared by their bits. */
 static bool is_list_of(const TapList *list, const Lookup *lk, uint32_t lanes)
 {
@@ -29,17 +51,9 @@ static bool is_list_of(const TapList *list, const Lookup *lk, uint32_t lanes)
         list->mip != o->mip || list->mip_bias != o->mip_bias)
         return false;
     const TexRequest *r = lk->request;
-    uint32_t difference = 0;
-    for (uint32_t i = 0; i < 7; ++i) {
-        const float *row = r->coord + (size_t)i * r->lane_count;
-        for (uint32_t lane = 0; lane < r->lane_count; ++lane) {
-            uint32_t a, b;
-            memcpy(&a, &row[lane], sizeof a);
-            memcpy(&b, &list->coord[i][lane], sizeof b);
-            difference |= (a ^ b) & (uint32_t)list->is_wanted[lane];
-        }
-    }
-    return difference == 0;
+    return r->lane_count == 16
+               ? has_coordinates(list, r->coord, 16) /* a number that the compiler knows */
+               : has_coordinates(list, r->coord, r->lane_count);
 }
 
 static void note_request(TapList *list, const Lookup *lk, uint32_t lanes)
@@ -62,20 +76,25 @@ static void note_request(TapList *list, const Lookup *lk, uint32_t lanes)
         memcpy(list->coord[i], r->coord + (size_t)i * r->lane_count, r->lane_count * sizeof(float));
 }
 
-static void add_tap(TapList *list, const Lookup *lk, uint32_t level, double s, double v)
+static void add_tap(TapList *list, const Lookup *lk, uint32_t lane, uint32_t level, double s,
+                    double v)
 {
     ASSERT(list->tap_count < TAP_LIST_MAX);
-    Tap tap = make_tap(lk, level, s, v);
-    list->taps[list->tap_count++] = (ListedTap){.level = level,
-                                                .x = {tap.x.first, tap.x.second},
-                                                .y = {tap.y.first, tap.y.second},
-                                                .fraction_x = tap.x.fraction,
-                                                .fraction_y = tap.y.fraction};
+    ListedTap *tap = &list->taps[list->tap_count];
+    TexelTap *blend = &list->blends[list->tap_count++];
+    float fraction[2];
+    ++list->level_taps[level];
+    tap->level = (uint16_t)level;
+    tap->lane = (uint16_t)lane;
+    tap_at(s, v, &lk->texture->levels[level], &lk->options, tap->texels, fraction);
+    blend->fraction_x = fraction[0];
+    blend->fraction_y = fraction[1];
 }
 
 /* Adds the taps of a lane. Returns false if the list has no room for them. */
-static bool add_lane(TapList *list, const Lookup *lk, const LanePlace *place, TapRun *out_run)
+static bool add_lane(TapList *list, const Lookup *lk, uint32_t lane, const LanePlace *place)
 {
+    TapRun *out_run = &list->runs[lane];
     *out_run = (TapRun){.first = list->tap_count};
     if (!place->has_place)
         return true;
@@ -87,48 +106,91 @@ static bool add_lane(TapList *list, const Lookup *lk, const LanePlace *place, Ta
     for (uint32_t i = 0; i < f->probe_count; ++i) {
         double s, v;
         probe_place(place, i, &s, &v);
-        add_tap(list, lk, level, s, v);
+        add_tap(list, lk, lane, level, s, v);
         if (fraction > 0.0f)
-            add_tap(list, lk, level + 1, s, v);
+            add_tap(list, lk, lane, level + 1, s, v);
     }
     out_run->probe_count = f->probe_count;
     out_run->fraction = fraction;
+    list->first_level = level < list->first_level ? level : list->first_level;
+    level += fraction > 0.0f ? 2 : 1;
+    list->end_level = level > list->end_level ? level : list->end_level;
     return true;
 }
 
 static void make_list(TapList *list, const Lookup *lk, uint32_t lanes)
 {
+    const TexRequest *r = lk->request;
+    const TexLevel *finest = &lk->texture->levels[0];
+    bool is_aniso = lk->options.filter == TEX_FILTER_ANISO && lk->options.mip == TEX_MIP_FOOTPRINT;
+    FootprintRows footprints;
     note_request(list, lk, lanes);
     list->lanes = list->bad_lanes = list->tap_count = 0;
-    LanePlace places[2];
-    uint32_t now = 0,
-             known = TEX_MAX_LANES; /* the last lane with a footprint: it is in places[now ^ 1] */
+    memset(list->level_taps, 0, sizeof list->level_taps);
+    list->first_level = TEX_MAX_LEVELS;
+    list->end_level = 0;
+    list->places.tail_count = 0;
+    if (is_aniso)
+        footprints_of(r->coord + 2 * (size_t)r->lane_count, r->lane_count, finest->width,
+                      finest->height, lk->texture->level_count, &lk->options, &footprints);
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        bool is_alike = known < TEX_MAX_LANES && have_equal_footprints(lk->request, lane, known);
-        LanePlace *place = &places[now];
-        place_lane(lk, lane, is_alike ? &places[now ^ 1] : NULL, place);
-        if (!add_lane(list, lk, place, &list->runs[lane]))
+        LanePlace place;
+        if (is_aniso) {
+            place.has_place = place_coordinates(r, lane, &place.s, &place.v);
+            footprint_at(&footprints, lane, &place.footprint);
+        } else {
+            place_lane(lk, lane, NULL, &place);
+        }
+        if (!add_lane(list, lk, lane, &place))
             break;
         list->lanes |= 1u << lane;
-        bool is_bad = !place->has_place || place->footprint.is_bad;
+        bool is_bad = !place.has_place || place.footprint.is_bad;
         list->bad_lanes |= (uint32_t)is_bad << lane;
-        if (place->has_place) {
-            known = lane;
-            now ^= 1;
-        }
     }
     ASSERT(list->lanes != 0);
 }
 
 /* Returns the thread's list, made for these lanes. It is valid until the lookup waits, since other fibers of the thread use
  * it meanwhile. */
-static const TapList *list_of(const Lookup *lk, uint32_t lanes)
+static TapList *list_of(const Lookup *lk, uint32_t lanes)
 {
     TapList *list = &lk->thread->taps;
     if (!is_list_of(list, lk, lanes))
         make_list(list, lk, lanes);
     return list;
+}
+
+/* --- places -------------------------------------------------------------------------------- */
+
+static void place_taps(TapList *list, const Texture *texture)
+{
+    TapPlaces *out = &list->places;
+    out->tile_log2_x = texture->levels[0].tile_log2_x;
+    out->tile_log2_y = texture->levels[0].tile_log2_y;
+    out->tail_count = texture->tail_count;
+    for (uint32_t k = 0; k < list->tap_count; ++k) {
+        const ListedTap *tap = &list->taps[k];
+        const TexLevel *level = &texture->levels[tap->level];
+        uint32_t x = tap->texels[0], right = tap->texels[1];
+        uint32_t y = tap->texels[2], down = tap->texels[3];
+        bool is_in_several = (x ^ right) >> level->tile_log2_x | (y ^ down) >> level->tile_log2_y;
+        out->tile[k] = is_in_several ? TAP_IN_SEVERAL_TILES : tile_number(level, x, y);
+        out->offset[k] = texel_index(level, x, y);
+        list->blends[k].right = (int32_t)(right - x);
+        list->blends[k].down = (int32_t)((down - y) * level->row_texels);
+    }
+}
+
+/* Computes the places of the list's taps in such a texture, unless they are known. */
+static void ensure_places(TapList *list, const Texture *texture)
+{
+    const TexLevel *finest = &texture->levels[0];
+    const TapPlaces *known = &list->places;
+    ASSERT(texture->tail_count > 0);
+    if (known->tail_count != texture->tail_count || known->tile_log2_x != finest->tile_log2_x ||
+        known->tile_log2_y != finest->tile_log2_y)
+        place_taps(list, texture);
 }
 
 /* --- texels ------------------------------------------------------------------------------- */
@@ -142,50 +204,63 @@ typedef struct Values {
     uint32_t any_left;
 } Values;
 
-static Tap tap_of(const Lookup *lk, const ListedTap *listed)
+static Tap tap_of(const Lookup *lk, const TapList *list, uint32_t i)
 {
+    const uint32_t *texels = list->taps[i].texels;
     return (Tap){
-        .level = &lk->texture->levels[listed->level],
-        .x = {listed->x[0], listed->x[1], listed->fraction_x, 1.0f, 0},
-        .y = {listed->y[0], listed->y[1], listed->fraction_y, 1.0f, 0},
+        .level = &lk->texture->levels[list->taps[i].level],
+        .x = {texels[0], texels[1], list->blends[i].fraction_x, 1.0f, 0},
+        .y = {texels[2], texels[3], list->blends[i].fraction_y, 1.0f, 0},
     };
+}
+
+/* Finds the taps [begin, end) whose texels lie in one resident tile, asks for their memory, and writes the values of those in
+ * tiles of one colour. Returns how many were found. */
+static uint32_t find_resident(Lookup *lk, const TapList *list, uint32_t begin, uint32_t end,
+                              FoundTap found[TAPS_AT_ONCE], Values *out)
+{
+    const SlabPool *slabs = &lk->cache->slabs;
+    const TileEntry *entries = lk->texture->entries;
+    const TapPlaces *places = &list->places;
+    size_t texel_bytes = lk->texture->texel_bytes;
+    uint32_t count = 0, constant_count = 0, left = 0;
+    for (uint32_t k = begin; k < end; ++k) {
+        uint32_t tile = places->tile[k];
+        uint32_t entry = tile == TAP_IN_SEVERAL_TILES ? entry_make(ENTRY_EMPTY, 0)
+                                                      : atomic_load(&entries[tile].word);
+        uint32_t payload = entry_payload(entry);
+        if (SORT_LIKELY(entry_tag(entry) == ENTRY_READY)) {
+            const uint8_t *first = slab_address(slabs, payload) + places->offset[k] * texel_bytes;
+            slab_mark_used(slabs, payload);
+            SORT_PREFETCH(first);
+            SORT_PREFETCH(first + list->blends[k].down * (ptrdiff_t)texel_bytes);
+            found[count++] = (FoundTap){first, k};
+        } else if (entry_tag(entry) == ENTRY_CONSTANT) {
+            out->taps[k] = f32x4_load(lk->cache->constants[payload]);
+            ++constant_count;
+        } else {
+            left |= 1u << (k - begin);
+        }
+    }
+    lk->tile_requests += count + constant_count;
+    lk->tile_hits += count + constant_count;
+    out->left[begin / TAPS_AT_ONCE] = left;
+    out->any_left |= left;
+    return count;
 }
 
 /* Blends the taps whose texels lie in one resident tile. Their texels are asked for ahead, since all are found before the first
  * is read. */
-static void blend_resident(Lookup *lk, const TapList *list, Values *out)
+static void blend_resident(Lookup *lk, TapList *list, Values *out)
 {
+    ensure_places(list, lk->texture);
     out->any_left = 0;
     for (uint32_t begin = 0; begin < list->tap_count; begin += TAPS_AT_ONCE) {
-        TexelTap found[TAPS_AT_ONCE];
-        uint32_t count = 0, left = 0;
-        uint32_t n = list->tap_count - begin;
-        n = n < TAPS_AT_ONCE ? n : TAPS_AT_ONCE;
-        for (uint32_t k = 0; k < n; ++k) {
-            const float *constant;
-            TexelTap *texels = &found[count];
-            const ListedTap *tap = &list->taps[begin + k];
-            switch (find_texels(lk, &lk->texture->levels[tap->level], tap->x[0], tap->x[1],
-                                tap->y[0], tap->y[1], texels->texels, &constant)) {
-            case TEXELS_TOGETHER:
-                SORT_PREFETCH(texels->texels[0]);
-                SORT_PREFETCH(texels->texels[2]);
-                texels->fraction_x = tap->fraction_x;
-                texels->fraction_y = tap->fraction_y;
-                texels->place = begin + k;
-                ++count;
-                break;
-            case TEXELS_CONSTANT:
-                out->taps[begin + k] = f32x4_load(constant);
-                break;
-            case TEXELS_ELSEWHERE:
-                left |= 1u << k;
-                break;
-            }
-        }
-        lk->texture->blend_taps(&lk->cache->texels, found, count, out->taps);
-        out->left[begin / TAPS_AT_ONCE] = left;
-        out->any_left |= left;
+        FoundTap found[TAPS_AT_ONCE];
+        uint32_t end = begin + TAPS_AT_ONCE;
+        end = end < list->tap_count ? end : list->tap_count;
+        uint32_t count = find_resident(lk, list, begin, end, found, out);
+        lk->texture->blend_taps(&lk->cache->texels, list->blends, found, count, out->taps);
     }
 }
 
@@ -193,28 +268,28 @@ static void blend_resident(Lookup *lk, const TapList *list, Values *out)
 static SORT_NOINLINE uint32_t blend_others(Lookup *lk, const TapList *list, Values *values)
 {
     uint64_t number = list->number;
-    uint32_t failed = 0, wanted = list->wanted;
-    for (uint32_t lanes = list->lanes; lanes; lanes &= lanes - 1) {
-        lk->lane = (uint32_t)__builtin_ctz(lanes);
-        const TapRun run = list->runs[lk->lane];
-        uint32_t end = run.first + (run.fraction > 0.0f ? 2 : 1) * run.probe_count;
-        for (uint32_t i = run.first; i < end; ++i) {
-            if (!(values->left[i / TAPS_AT_ONCE] >> i % TAPS_AT_ONCE & 1u))
-                continue;
-            float quad[4][4];
-            Tap tap = tap_of(lk, &list->taps[i]);
-            if (lookup_fetch_slowly(lk, &tap, quad)) {
-                values->taps[i] =
-                    texel_blend4(f32x4_load(quad[0]), f32x4_load(quad[1]), f32x4_load(quad[2]),
-                                 f32x4_load(quad[3]), tap.x.fraction, tap.y.fraction);
-            } else {
-                failed |= 1u << lk->lane;
-                i = end;
-            }
-            if (list->number != number) { /* another fiber used the list while this one waited */
-                list = list_of(lk, wanted);
-                number = list->number;
-            }
+    uint32_t failed = 0, wanted = list->wanted, tap_count = list->tap_count;
+    for (uint32_t i = 0; i < tap_count; ++i) {
+        uint32_t left = values->left[i / TAPS_AT_ONCE] >> i % TAPS_AT_ONCE;
+        if (left == 0) {
+            i |= TAPS_AT_ONCE - 1;
+            continue;
+        }
+        i += (uint32_t)__builtin_ctz(left);
+        lk->lane = list->taps[i].lane;
+        if (failed >> lk->lane & 1u)
+            continue;
+        float quad[4][4];
+        Tap tap = tap_of(lk, list, i);
+        if (lookup_fetch_slowly(lk, &tap, quad))
+            values->taps[i] =
+                texel_blend4(f32x4_load(quad[0]), f32x4_load(quad[1]), f32x4_load(quad[2]),
+                             f32x4_load(quad[3]), tap.x.fraction, tap.y.fraction);
+        else
+            failed |= 1u << lk->lane;
+        if (list->number != number) { /* another fiber used the list while this one waited */
+            list = list_of(lk, wanted);
+            number = list->number;
         }
     }
     return failed;
@@ -237,18 +312,37 @@ static f32x4 mean_of_run(const TapRun *run, const f32x4 *taps)
     return sum;
 }
 
-static void count_probes(Lookup *lk, const TapList *list)
+/* Returns whether all lanes that the list was made for are at the path depth of `lane`. */
+static bool is_one_depth(const TapList *list, const TexRequest *r, uint32_t lane)
+{
+    int32_t difference = 0;
+    for (uint32_t i = 0; r->depths && i < r->lane_count; ++i)
+        difference |= (int32_t)(r->depths[i] ^ r->depths[lane]) & list->is_wanted[i];
+    return difference == 0;
+}
+
+static _Atomic uint64_t *counters_of(Lookup *lk, uint32_t lane)
 {
     const TexRequest *r = lk->request;
+    return lookup_mip_counters(lk->thread, r->depths ? r->depths[lane] : r->depth);
+}
+
+static void count_probes(Lookup *lk, const TapList *list)
+{
+    uint32_t first_lane = (uint32_t)__builtin_ctz(list->lanes);
     lk->probes += list->tap_count;
+    if (is_one_depth(list, lk->request, first_lane)) {
+        _Atomic uint64_t *counters = counters_of(lk, first_lane);
+        for (uint32_t i = list->first_level; i < list->end_level; ++i)
+            counter_add(&counters[i], list->level_taps[i]);
+        return;
+    }
     for (uint32_t lanes = list->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
         const TapRun *run = &list->runs[lane];
         if (run->probe_count == 0)
             continue;
-        _Atomic uint64_t *counters =
-            lookup_mip_counters(lk->thread, r->depths ? r->depths[lane] : r->depth) +
-            list->taps[run->first].level;
+        _Atomic uint64_t *counters = counters_of(lk, lane) + list->taps[run->first].level;
         counter_add(&counters[0], run->probe_count);
         if (run->fraction > 0.0f)
             counter_add(&counters[1], run->probe_count);
@@ -280,7 +374,7 @@ uint32_t lookup_by_list(Lookup *lk, uint32_t lanes, float *out_result)
     uint32_t missing = 0;
     Values values;
     for (uint32_t left = lanes; left;) {
-        const TapList *list = list_of(lk, left);
+        TapList *list = list_of(lk, left);
         count_probes(lk, list);
         lk->bad_lanes += (uint32_t)__builtin_popcount(list->bad_lanes);
         blend_resident(lk, list, &values);

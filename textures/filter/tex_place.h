@@ -79,6 +79,17 @@ static inline bool have_equal_footprints(const TexRequest *r, uint32_t lane, uin
     return difference == 0;
 }
 
+/* Returns whether s and t are finite and within range. */
+static inline bool place_coordinates(const TexRequest *r, uint32_t lane, double *out_s,
+                                     double *out_v)
+{
+    float s = r->coord[lane], t = r->coord[r->lane_count + lane];
+    *out_s = (double)s;
+    *out_v = 1.0 - (double)t;
+    /* NaN compares false. */
+    return fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX;
+}
+
 /* alike: the place of a lane with an equal footprint, which is copied; NULL: the footprint is computed. */
 static inline void place_lane(const Lookup *lk, uint32_t lane, const LanePlace *alike,
                               LanePlace *out)
@@ -86,13 +97,9 @@ static inline void place_lane(const Lookup *lk, uint32_t lane, const LanePlace *
     const TexRequest *r = lk->request;
     const float *coord = r->coord + lane;
     size_t stride = r->lane_count;
-    float s = coord[0], t = coord[stride];
-    /* NaN compares false. */
-    out->has_place = fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX;
+    out->has_place = place_coordinates(r, lane, &out->s, &out->v);
     if (!out->has_place)
         return;
-    out->s = (double)s;
-    out->v = 1.0 - (double)t;
     if (alike) {
         out->footprint = alike->footprint;
         return;
@@ -148,13 +155,19 @@ static inline uint32_t tile_number(const TexLevel *level, uint32_t x, uint32_t y
            (x >> level->tile_log2_x);
 }
 
+/* Returns a texel's place in its tile's memory, in texels. */
+static inline uint32_t texel_index(const TexLevel *level, uint32_t x, uint32_t y)
+{
+    ASSERT(x < level->width && y < level->height);
+    uint32_t column = x - (x >> level->tile_log2_x << level->tile_log2_x);
+    uint32_t row = y - (y >> level->tile_log2_y << level->tile_log2_y);
+    return level->offset + row * level->row_texels + column;
+}
+
 /* Returns a texel's offset in bytes from the beginning of its tile. */
 static inline size_t texel_offset(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
 {
-    ASSERT(x < level->width && y < level->height);
-    uint32_t column = x & ((1u << level->tile_log2_x) - 1);
-    uint32_t row = y & ((1u << level->tile_log2_y) - 1);
-    return level->offset + (size_t)row * level->row_bytes + (size_t)column * t->texel_bytes;
+    return (size_t)texel_index(level, x, y) * t->texel_bytes;
 }
 
 /* Lists the four texels of a tap: left and right of the upper row, then of the lower one. */

@@ -60,16 +60,22 @@ size_t texel_repair(TexelFormat format, void *texels, uint32_t width, uint32_t h
 typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],
                               float out_rgba[4][4]);
 TexelLoadQuad texel_quad_loader(TexelFormat format);
-/* Four texels to be blended: the first with the second and the third with the fourth by fraction_x, and the two results by
- * fraction_y. */
+/* Four texels to be blended, two in a row and two in another: in either row the first with the second by fraction_x, and the two
+ * results by fraction_y. */
 typedef struct TexelTap {
-    const uint8_t *texels[4];
+    int32_t right,
+        down; /* texels from a row's first to its second, and from row to row, in memory */
     float fraction_x, fraction_y;
-    uint32_t place; /* of the result */
 } TexelTap;
-/* Loads and blends the texels of `count` taps. out[tap.place] has the bits of texel_blend() applied to the loaded texels. */
-typedef void (*TexelBlendTaps)(const TexelTables *tables, const TexelTap *taps, uint32_t count,
-                               f32x4 *out);
+/* A tap whose texels are in memory. */
+typedef struct FoundTap {
+    const uint8_t *first; /* the first texel of the first row */
+    uint32_t tap;
+} FoundTap;
+/* Loads and blends the texels of `count` taps. out[f.tap], f being each of the found ones, has the bits of texel_blend() applied
+ * to the loaded texels of taps[f.tap]. */
+typedef void (*TexelBlendTaps)(const TexelTables *tables, const TexelTap *taps,
+                               const FoundTap *found, uint32_t count, f32x4 *out);
 TexelBlendTaps texel_taps_blender(TexelFormat format);
 /* Blending by differences instead of weights reproduces equal texels exactly. */
 static inline float texel_blend(float a, float b, float c, float d, float fraction_x,

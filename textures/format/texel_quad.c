@@ -4,26 +4,35 @@
 #include "base/half.h"
 #include "textures/format/texel.h"
 
-/* --- readers: a texel of 1 to 4 channels as linear rgba; `channels` is constant where they are inlined ----- */
+/* --- readers: a texel of 1 to 4 channels as linear values; `channels` is constant where they are inlined ----- */
 
-SORT_ALWAYS_INLINE f32x4 rgba_of(float x, float y, float z, float w, uint32_t channels)
+/* What the fourth is with 1 or 3 channels does not matter: see complete(). */
+SORT_ALWAYS_INLINE f32x4 values_of(float x, float y, float z, float w, uint32_t channels)
 {
     switch (channels) {
     case 1:
-        return (f32x4){x, x, x, 1.0f};
+        return f32x4_splat(x);
     case 2:
         return (f32x4){x, x, x, y};
-    case 3:
-        return (f32x4){x, y, z, 1.0f};
     default:
         return (f32x4){x, y, z, w};
     }
 }
 
+/* Makes the values of a texel, or a blend of such, rgba. */
+SORT_ALWAYS_INLINE f32x4 complete(f32x4 values, uint32_t channels)
+{
+    const i32x4 is_color = {-1, -1, -1, 0};
+    const f32x4 opaque = {0.0f, 0.0f, 0.0f, 1.0f};
+    if (channels == 2 || channels == 4)
+        return values;
+    return (f32x4)(((i32x4)values & is_color) | (i32x4)opaque);
+}
+
 /* Reads no byte beyond the texel, since another thread may be writing the next one. */
-#define RGBA_OF(read, channels)                                                                    \
-    rgba_of(read(0), (channels) >= 2 ? read(1) : 0.0f, (channels) >= 3 ? read(2) : 0.0f,           \
-            (channels) >= 4 ? read(3) : 0.0f, channels)
+#define VALUES_OF(read, channels)                                                                  \
+    values_of(read(0), (channels) >= 2 ? read(1) : 0.0f, (channels) >= 3 ? read(2) : 0.0f,         \
+              (channels) >= 4 ? read(3) : 0.0f, channels)
 
 SORT_ALWAYS_INLINE f32x4 read_u8(const TexelTables *t, const uint8_t *p, uint32_t channels)
 {
@@ -33,7 +42,7 @@ SORT_ALWAYS_INLINE f32x4 read_u8(const TexelTables *t, const uint8_t *p, uint32_
         return v * f32x4_splat(0x1.01p-8f) + v * f32x4_splat(0x1.010102p-24f);
     }
 #define VALUE(i) t->unorm8[p[i]]
-    return RGBA_OF(VALUE, channels);
+    return VALUES_OF(VALUE, channels);
 #undef VALUE
 }
 
@@ -41,7 +50,7 @@ SORT_ALWAYS_INLINE f32x4 read_srgb8(const TexelTables *t, const uint8_t *p, uint
 {
     uint32_t alpha = channels == 2 ? 1 : 3;
 #define VALUE(i) ((i) == alpha ? t->unorm8[p[i]] : t->srgb8[p[i]])
-    return RGBA_OF(VALUE, channels);
+    return VALUES_OF(VALUE, channels);
 #undef VALUE
 }
 
@@ -51,7 +60,7 @@ SORT_ALWAYS_INLINE f32x4 read_u16(const TexelTables *t, const uint8_t *p, uint32
     uint16_t values[4];
     memcpy(values, p, channels * sizeof *values);
 #define VALUE(i) (float)(values[i] * (1.0 / 65535.0))
-    return RGBA_OF(VALUE, channels);
+    return VALUES_OF(VALUE, channels);
 #undef VALUE
 }
 
@@ -74,25 +83,25 @@ SORT_ALWAYS_INLINE f32x4 f32x4_from_half(const void *halves)
 SORT_ALWAYS_INLINE f32x4 read_half(const TexelTables *t, const uint8_t *p, uint32_t channels)
 {
     SORT_UNUSED(t);
-    const uint64_t one = 0x3c00;        /* as a half */
     const uint64_t grey = 0x100010001u; /* times x: x in three channels */
-    uint64_t rgba = 0;
+    uint64_t values = 0;
     uint32_t pair = 0;
     uint16_t x = 0;
     if (channels == 4) {
-        memcpy(&rgba, p, sizeof rgba);
+        memcpy(&values, p, sizeof values);
     } else if (channels == 3) {
         memcpy(&pair, p, sizeof pair);
         memcpy(&x, p + sizeof pair, sizeof x);
-        rgba = pair | (uint64_t)x << 32 | one << 48;
+        values = pair | (uint64_t)x << 32;
     } else {
         memcpy(&x, p, sizeof x);
-        rgba = x * grey;
-        if (channels == 2)
+        values = x * grey;
+        if (channels == 2) {
             memcpy(&x, p + sizeof x, sizeof x);
-        rgba |= (channels == 2 ? x : one) << 48;
+            values |= (uint64_t)x << 48;
+        }
     }
-    return f32x4_from_half(&rgba);
+    return f32x4_from_half(&values);
 }
 
 SORT_ALWAYS_INLINE f32x4 read_float(const TexelTables *t, const uint8_t *p, uint32_t channels)
@@ -101,28 +110,35 @@ SORT_ALWAYS_INLINE f32x4 read_float(const TexelTables *t, const uint8_t *p, uint
     float values[4] = {0};
     memcpy(values, p, channels * sizeof *values);
 #define VALUE(i) values[i]
-    return RGBA_OF(VALUE, channels);
+    return VALUES_OF(VALUE, channels);
 #undef VALUE
 }
 
 /* --- loaders and blenders --------------------------------------------------------------------------------- */
+
+enum { bytes_u8 = 1, bytes_srgb8 = 1, bytes_u16 = 2, bytes_half = 2, bytes_float = 4 };
 
 #define LOADER(type, channels)                                                                     \
     static void load_##type##channels(const TexelTables *t, const uint8_t *const texels[4],        \
                                       float out[4][4])                                             \
     {                                                                                              \
         for (int k = 0; k < 4; ++k)                                                                \
-            f32x4_store(read_##type(t, texels[k], channels), out[k]);                              \
+            f32x4_store(complete(read_##type(t, texels[k], channels), channels), out[k]);          \
     }                                                                                              \
-    static void blend_##type##channels(const TexelTables *t, const TexelTap *taps, uint32_t count, \
-                                       f32x4 *out)                                                 \
+    static void blend_##type##channels(const TexelTables *t, const TexelTap *taps,                 \
+                                       const FoundTap *found, uint32_t count, f32x4 *out)          \
     {                                                                                              \
-        for (const TexelTap *tap = taps; tap < taps + count; ++tap)                                \
-            out[tap->place] = texel_blend4(read_##type(t, tap->texels[0], channels),               \
-                                           read_##type(t, tap->texels[1], channels),               \
-                                           read_##type(t, tap->texels[2], channels),               \
-                                           read_##type(t, tap->texels[3], channels),               \
-                                           tap->fraction_x, tap->fraction_y);                      \
+        for (const FoundTap *f = found; f < found + count; ++f) {                                  \
+            const TexelTap *tap = &taps[f->tap];                                                   \
+            const ptrdiff_t bytes = (ptrdiff_t)bytes_##type * (channels);                          \
+            ptrdiff_t right = tap->right * bytes, down = tap->down * bytes;                        \
+            const uint8_t *upper = f->first, *lower = upper + down;                                \
+            f32x4 blend = texel_blend4(                                                            \
+                read_##type(t, upper, channels), read_##type(t, upper + right, channels),          \
+                read_##type(t, lower, channels), read_##type(t, lower + right, channels),          \
+                tap->fraction_x, tap->fraction_y);                                                 \
+            out[f->tap] = complete(blend, channels);                                               \
+        }                                                                                          \
     }
 #define LOADERS(type) LOADER(type, 1) LOADER(type, 2) LOADER(type, 3) LOADER(type, 4)
 
