@@ -5,6 +5,7 @@
     viewport.py     a viewport in Rendered mode
     passes.py, exr.py    render passes, out of the picture that sort-render wrote
     script_node.py, ssl_source.py    a node of the artist's own SSL, and what its source declares
+    material_library.py    the materials that the zip brings, in the asset browser
     operators.py    export of a package, report on textures
     farm.py         frames of the scene to a farm, by sort-farm
     export/         a depsgraph to a scene package (docs/reference/scene-package.md); one module a kind of object
@@ -29,9 +30,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import cycles_settings, engine, farm, layer_panels, operators, panels, preferences, presets, properties, script_node  # noqa: E402  (Blender reads bl_info first)
+from . import cycles_settings, engine, farm, layer_panels, material_library, operators, panels, preferences, presets, properties, script_node  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (preferences, properties, engine, cycles_settings, operators, farm, presets, panels, layer_panels, script_node)
+MODULES = (material_library, preferences, properties, engine, cycles_settings, operators, farm, presets, panels, layer_panels, script_node)
 
 
 def register() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from . import locate, registration
+from . import locate, material_library, registration
 from .messages import SortError
 
 
@@ -22,6 +22,7 @@ class SortPreferences(bpy.types.AddonPreferences):
                 self.layout.label(text=find(), icon="CHECKMARK")
             except SortError as error:
                 self.layout.label(text=str(error), icon="ERROR")
+        material_library.draw(self.layout)
 
 
 _versions: dict[str, str] = {}  # by program; drawing must not start a process each time

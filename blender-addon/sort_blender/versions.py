@@ -136,3 +136,13 @@ def move_group_socket(tree: bpy.types.NodeTree, side: str, start: int, end: int)
 
 def _side(tree: bpy.types.NodeTree, side: str) -> bpy.types.bpy_prop_collection:
     return tree.inputs if side == "INPUT" else tree.outputs
+
+
+def add_asset_library(name: str, folder: str) -> None:
+    """Before 4.0, only an operator makes one, which takes the name of its folder."""
+    libraries = bpy.context.preferences.filepaths.asset_libraries
+    if hasattr(libraries, "new"):
+        libraries.new(name=name, directory=folder)
+    else:
+        bpy.ops.preferences.asset_library_add(directory=folder)
+        libraries[len(libraries) - 1].name = name
