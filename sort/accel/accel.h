@@ -39,6 +39,9 @@ typedef struct RayBundle {
     _Alignas(32) float t_min[RAY_BUNDLE];
     _Alignas(32) float t_max[RAY_BUNDLE];
     _Alignas(32) float time[RAY_BUNDLE];
+    /* The rays visit other parts of the scene soon, as they do where a pixel is larger than what it shows. They then have the hits of
+     * single rays. */
+    bool is_apart;
 } RayBundle;
 
 /* Hit.shape: HIT_NONE, an instance, or HIT_LIGHT | index into Scene.lights. */

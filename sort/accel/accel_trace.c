@@ -7,7 +7,7 @@
  *
  *   nearest hits   single rays
  *   bundles        packets of ACCEL_PACKET with the COHERENT flag when nothing is instanced, moves or is a curve, else
- *                  single rays. Who travels along is then part of the answer, at edges, and is the caller's to fix
+ *                  single rays; without the flag where rays are apart. Who travels along is then part of the answer, at edges, and is the caller's to fix
  *                  (docs/decisions/0111-camera-rays-in-bundles.md)
  *   occlusion      packets of ACCEL_PACKET under the same condition, without that flag
  *
@@ -412,7 +412,8 @@ static void intersect_packet(const Accel *accel, const RayBundle *rays, uint32_t
     struct RTCRayHit8 p;
     Query query;
     query_init(&query, accel);
-    query.context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
+    if (!rays->is_apart)
+        query.context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
     load_packet(&p, rays, first, mask);
     for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane)
         valid[lane] = -(int)(live >> lane & 1);

@@ -129,6 +129,7 @@ static void start_paths(Wave *w, PixelBlock *block)
     memcpy(rays.t_min, camera->t_min, sizeof rays.t_min);
     memcpy(rays.t_max, camera->t_max, sizeof rays.t_max);
     memcpy(rays.time, camera->time, sizeof rays.time);
+    rays.is_apart = w->reads.apart;
     accel_intersect_bundle(w->shared->accel, &rays, seen, seen & block->inside, SCENE_RAYS_CAMERA,
                            &w->hits, to);
 }

@@ -75,6 +75,16 @@ static uint32_t parts_of_first_surface(const Wave *w)
 /* The vertices of so many triangles stay in the caches next to a core. */
 enum { VERTICES_NEAR_TRIANGLES = 8192 };
 
+/* Whether the bundles of camera rays, of SSL_BLOCK pixels each, see so many triangles that each ray goes its own way. Searched for
+ * together these cost more than one by one. Only scene and frame decide, since pictures have other bits at edges. */
+static bool are_rays_apart(const WaveShared *s)
+{
+    enum { TRIANGLES_OF_A_BUNDLE = 1000 };
+    const FilmDesc *film = film_desc(s->film);
+    uint64_t pixels = (uint64_t)film->width * film->height;
+    return accel_stats(s->accel).triangle_count > pixels / SSL_BLOCK * TRIANGLES_OF_A_BUNDLE;
+}
+
 /* Footprints go on from surface to surface: if any kernel reads them, all surfaces have them. */
 static bool note_reads(Wave *w, Arena *arena)
 {
@@ -84,6 +94,7 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->time = s->camera.key_count > 0 || accel_stats(s->accel).moving_count > 0;
     reads->first_surface = parts_of_first_surface(w);
     reads->catchers = film_desc(s->film)->has_catchers;
+    reads->apart = are_rays_apart(s);
     note_instances(s->scene, reads);
     reads->least_limit = least_limit(s->settings);
     uint64_t triangles = 0;

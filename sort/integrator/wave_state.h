@@ -179,6 +179,8 @@ typedef struct WaveReads {
     /* Some light does not shine on all surfaces, casts no shadow, or only shadows of some instances, or is found by light
      * sampling alone. */
     bool special_lights;
+    /* Rays of neighbouring pixels meet other parts of the scene. */
+    bool apart;
     /* No limit of bounces is reached before this many. */
     uint32_t least_limit;
 } WaveReads;

@@ -186,7 +186,7 @@ typedef struct Chunk {
 static void trace_bundles(Bench *b, uint32_t first)
 {
     for (uint32_t i = first; i < first + BATCH; i += RAY_BUNDLE) {
-        RayBundle rays;
+        RayBundle rays = {.is_apart = false};
         uint32_t to[RAY_BUNDLE];
         for (uint32_t k = 0; k < RAY_BUNDLE; ++k) {
             for (int c = 0; c < 3; ++c) {

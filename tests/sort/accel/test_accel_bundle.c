@@ -23,6 +23,7 @@ static float3 random_point(uint64_t *state, float side)
 /* Rays through a small square of a picture plane, from a point or from all over a lens. */
 static void aim_bundle(uint64_t *state, RayBundle *rays)
 {
+    rays->is_apart = false;
     float3 eye = random_point(state, 12.0f), at = random_point(state, 2.0f);
     float spread = exp2f(-8.0f * fixture_random(state)),
           lens = fixture_random(state) < 0.5f ? 0.0f : 0.2f;
@@ -74,7 +75,7 @@ static void forget(HitBatch *hits)
 
 /* Traces bundles, some with dead rays and rays that nobody asks for. Returns how many of the hits are others than those of single
  * rays; all of these must be as far away. */
-static uint32_t count_others(Tracer *t, uint64_t *state, uint32_t *out_hits)
+static uint32_t count_others(Tracer *t, uint64_t *state, bool is_apart, uint32_t *out_hits)
 {
     Arena *arena = arena_create(0, 0);
     HitBatch together;
@@ -86,6 +87,7 @@ static uint32_t count_others(Tracer *t, uint64_t *state, uint32_t *out_hits)
     for (uint32_t i = 0; i < BUNDLES; ++i) {
         RayBundle rays;
         aim_bundle(state, &rays);
+        rays.is_apart = is_apart;
         uint32_t all = i % 2 ? 0xffff : (uint32_t)(fixture_random(state) * 65536.0f);
         uint32_t live = all, wanted = live & (i % 3 ? 0xffff : 0x0ff3);
         if (i % 4 == 0)
@@ -129,9 +131,11 @@ static void test_bundle_meets_what_single_rays_meet(void **unused)
                                   .size_y_m = 1.0f});
     Tracer t = tracer_create(&f->scene, NULL, RAY_BUNDLE);
     assert_int_equal(accel_stats(t.accel).instanced_count, 0);
-    uint32_t others = count_others(&t, &state, &hits);
+    uint32_t others = count_others(&t, &state, false, &hits);
     assert_true(hits > 500);
     assert_true(others < hits / 50);
+    assert_int_equal(count_others(&t, &state, true, &hits), 0);
+    assert_true(hits > 500);
     tracer_destroy(&t);
     fixture_destroy(f);
 }
@@ -148,7 +152,7 @@ static void test_bundle_is_single_rays_among_instances(void **unused)
     }
     Tracer t = tracer_create(&f->scene, NULL, RAY_BUNDLE);
     assert_true(accel_stats(t.accel).instanced_count > 0);
-    assert_int_equal(count_others(&t, &state, &hits), 0);
+    assert_int_equal(count_others(&t, &state, false, &hits), 0);
     assert_true(hits > 500);
     tracer_destroy(&t);
     fixture_destroy(f);
