@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -51,6 +52,15 @@ class LibraryTest(unittest.TestCase):
         count = len(listed)
         bpy.ops.sort.add_materials()
         self.assertEqual((len(listed), Path(ours.path)), (count, self.folder))
+
+    def test_the_preferences_have_the_button(self):
+        from sort_blender.preferences import SortPreferences
+        drawn = []
+        layout = SimpleNamespace(prop=lambda data, name: None, label=lambda **how: None,
+                                 operator=lambda name, icon: drawn.append((name, icon)))
+        bpy.ops.sort.add_materials()
+        SortPreferences.draw(SimpleNamespace(layout=layout), bpy.context)
+        self.assertEqual(drawn, [("sort.add_materials", "CHECKMARK")])
 
     def test_without_the_file_the_operator_says_so(self):
         away = self.folder.with_name("away")
