@@ -212,7 +212,8 @@ void accel_intersect_bundle(const Accel *accel, const RayBundle *rays, uint16_t 
                             uint16_t wanted, uint8_t kinds, HitBatch *out_hits,
                             const uint32_t to[RAY_BUNDLE]);
 
-/* Traces the rays of [0, count) that are QUEUED or RESUMED; each becomes CLEAR, BLOCKED or ALPHA. */
-void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count);
+/* Traces the rays of [0, count) that are QUEUED or RESUMED; each becomes CLEAR, BLOCKED or ALPHA. Returns whether any may have
+ * become ALPHA. */
+bool accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count);
 
 #endif

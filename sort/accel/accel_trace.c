@@ -633,7 +633,7 @@ static void occlude_packet(const Accel *accel, ShadowBatch *batch, uint32_t firs
     }
 }
 
-void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
+bool accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
 {
     CHECK(count <= batch->capacity);
     if (has_packets(accel))
@@ -643,6 +643,7 @@ void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
         trace_state(accel, batch, count, SHADOW_QUEUED, occlude_group);
     if (accel->has_alpha)
         trace_state(accel, batch, count, SHADOW_RESUMED, alpha_group);
+    return accel->has_alpha;
 }
 
 void shadow_batch_continue(ShadowBatch *batch, uint32_t index)

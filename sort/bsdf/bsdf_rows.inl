@@ -142,9 +142,13 @@ static void begin(BsdfBlock *b)
     EACH_PIECE(p)
     b->facing |= lanes_of(row_abs(row_dot(b->view.wo, b->view.Ng, p)) >= BSDF_COS_MIN, p);
     memset(b->select_sum, 0, sizeof b->select_sum);
-    memset(b->emission, 0, sizeof b->emission);
-    memset(b->holdout, 0, sizeof b->holdout);
-    memset(b->transparency, 0, sizeof b->transparency);
+    if (b->has_emission)
+        memset(b->emission, 0, sizeof b->emission);
+    if (b->has_holdout)
+        memset(b->holdout, 0, sizeof b->holdout);
+    if (b->has_transparency)
+        memset(b->transparency, 0, sizeof b->transparency);
+    b->has_emission = b->has_holdout = b->has_transparency = false;
     memset(b->aov_slots, 0, sizeof b->aov_slots);
     memset(b->flags, 0, sizeof b->flags);
     memset(b->faults, 0, sizeof b->faults);
@@ -154,6 +158,7 @@ static void begin(BsdfBlock *b)
 static void add_transparency(BsdfBlock *b, const BsdfBlockLobe *lobe)
 {
     const float *weight = lobe->term->share;
+    b->has_transparency = true;
     const float *albedo = lobe->term->state + (size_t)lobe->def->albedo * SSL_BLOCK;
     for (size_t c = 0; c < 3; ++c)
         EACH_PIECE(p)

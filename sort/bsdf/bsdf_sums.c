@@ -8,6 +8,8 @@ void bsdf_block_add_sum(BsdfBlock *b, ClosureSum closure, const float *args, con
     ASSERT((unsigned)closure < CLOSURE_SUMS);
     if (closure == CLOSURE_VOLUME) /* which surfaces do not see */
         return;
+    b->has_emission |= closure == CLOSURE_EMISSION;
+    b->has_holdout |= closure == CLOSURE_HOLDOUT;
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
         if (!(live >> i & 1))
             continue;

@@ -47,6 +47,8 @@ typedef struct BsdfBlock {
     BsdfRow select_sum;
     BsdfRow emission[3], holdout[3];
     BsdfRow transparency[3]; /* what a shadow ray is multiplied by */
+    /* Closures have added to these sums since the block was begun; else they are 0. */
+    bool has_emission, has_holdout, has_transparency;
     BsdfRow aovs[BSDF_AOVS_MAX][3];
     uint32_t aov_slots[SSL_BLOCK]; /* bit: slot of aovs that closures gave a value */
     uint32_t flags[SSL_BLOCK];     /* union of the lobes' SSL_LOBE_* */

@@ -207,7 +207,8 @@ static void find_surfaces(const Wave *w, const CausticWalker *walker, const uint
                           uint32_t count, uint32_t material, SurfaceBlock *out)
 {
     HitRays rays;
-    wave_load_hits(&walker->rays, &walker->hits, slots, count, &rays, out);
+    wave_load_hits(&walker->rays, &walker->hits, slots, count, out);
+    wave_load_rays(&walker->rays, slots, count, &rays);
     out->material = material;
     for (uint32_t lane = 0; lane < count; ++lane) {
         const CausticWalk *k = &walker->walks[walker->active[slots[lane]]];

@@ -109,24 +109,15 @@ static void weigh_samples(const Wave *w, const LightRows *lights, const BsdfRow 
     }
 }
 
-/* Sets by what the radiance of each light is multiplied: throughput, BSDF and weight over density. f: BSDF times cosine. Returns
- * the points to which light can contribute. */
-static uint16_t weigh_lights(const Wave *w, const PointBlock *points, const LightRows *lights,
-                             const BsdfRow f[3], const BsdfRow bsdf_pdf, uint16_t drawn,
-                             WideRow out_factor[3])
+/* Sets by what the radiance of each light is multiplied apart from throughput and BSDF: weight over density. f: BSDF times
+ * cosine. Returns the points to which light can contribute. */
+static uint16_t weigh_lights(const Wave *w, const LightRows *lights, const BsdfRow f[3],
+                             const BsdfRow bsdf_pdf, uint16_t drawn, WideRow out_scale)
 {
-    alignas(64) WideRow weight, beta[3] = {{0}};
+    alignas(64) WideRow weight;
     weigh_samples(w, lights, bsdf_pdf, drawn, weight);
-    WIDE_EACH(k, drawn)
-    {
-        const Path *path = &w->paths[points->path[k]];
-        SPECTRUM_EACH(c) beta[c][k] = path->beta.c[c];
-    }
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        float scale = weight[k] / lights->pdf[k];
-        for (uint32_t c = 0; c < 3; ++c)
-            out_factor[c][k] = beta[c][k] * f[c][k] * scale;
-    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        out_scale[k] = weight[k] / lights->pdf[k];
     return drawn & wide_nonzero3(f) & wide_positive(weight);
 }
 
@@ -144,29 +135,44 @@ static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *light
     ray_aim_run(out, live);
 }
 
-/* Starts the path's shadow ray. */
-static void start_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, uint32_t lane,
-                             const RayRows *aim, const LightRows *lights)
+/* Sets what only some scenes ask of the path's shadow ray, which was started. */
+static void tell_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane surface,
+                            BsdfPoint bsdf, const LightRows *lights)
 {
-    float t_max = aim->t_max[lane];
+    uint32_t k = surface.lane;
+    if (w->path_kinds)
+        w->light_kinds[shadow] = kinds_of_light(w, &w->paths[i], bsdf, wide_get3(lights->wi, k),
+                                                lights->visibility[k]->invisible_to);
+    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
+    if (w->reads.shadow_footprints) {
+        SurfaceHit hit = surface_get(surface);
+        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
+                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &w->lights[shadow].diff);
+    }
     if (w->reads.special_lights) {
-        if (lights->visibility[lane]->is_shadowless)
-            t_max = -1.0f; /* an empty segment is clear */
-        w->shadow.open_sets[shadow] = lights->visibility[lane]->open_sets;
+        if (lights->visibility[k]->is_shadowless)
+            w->shadow.rays.t_max[shadow] = -1.0f; /* an empty segment is clear */
+        w->shadow.open_sets[shadow] = lights->visibility[k]->open_sets;
     }
     if (w->reads.catchers)
         w->shadow.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
     if (w->reads.time)
         w->shadow.rays.time[shadow] = w->rays.time[i];
-    ray_batch_aim(&w->shadow.rays, shadow, wide_get3(aim->origin, lane),
-                  wide_get3(aim->direction, lane), t_max);
 }
 
-/* Returns `factor` times the light's radiance. Radiance that takes a kernel or a lookup is queued, and multiplied in later. */
-static Spectrum light_of(Wave *w, uint32_t shadow, SurfaceLane surface, const LightRows *lights,
-                         Spectrum factor)
+/* Returns whether tell_shadow_ray has something to set. */
+static bool has_to_tell(const Wave *w)
 {
-    uint32_t k = surface.lane, i = w->lights[shadow].path;
+    return w->path_kinds || w->reads.shadow_footprints || w->reads.special_lights ||
+           w->reads.catchers || w->reads.time;
+}
+
+/* Returns `factor` times the light's radiance for path i. Radiance that takes a kernel or a lookup is queued, and multiplied in
+ * later. */
+SORT_ALWAYS_INLINE Spectrum light_of(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane surface,
+                                     const LightRows *lights, Spectrum factor)
+{
+    uint32_t k = surface.lane;
     switch (lights->value[k]) {
     case LIGHT_VALUE_KNOWN:
         return spectrum_mul(factor, light_radiance(lights, k));
@@ -185,26 +191,19 @@ static Spectrum light_of(Wave *w, uint32_t shadow, SurfaceLane surface, const Li
     return factor;
 }
 
-/* Sends a shadow ray that carries `factor` times the light's radiance. */
-static void send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
-                            const LightRows *lights, const RayRows *aim, Spectrum factor)
+/* Sends a shadow ray that carries `factor` times the light's radiance. Returns its place. */
+SORT_ALWAYS_INLINE uint32_t send_shadow_ray(Wave *w, uint32_t i, SurfaceLane surface,
+                                            const LightRows *lights, const RayRows *aim,
+                                            Spectrum factor)
 {
     uint32_t k = surface.lane, shadow = wave_add_shadow(w, i, surface_depth(surface) + 1);
-    ShadowLight *out = &w->lights[shadow];
-    if (w->path_kinds)
-        w->light_kinds[shadow] = kinds_of_light(w, &w->paths[i], bsdf, wide_get3(lights->wi, k),
-                                                lights->visibility[k]->invisible_to);
-    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
-    if (w->reads.shadow_footprints) {
-        SurfaceHit hit = surface_get(surface);
-        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
-                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &out->diff);
-    }
     /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
-    out->is_cone = w->paths[i].history.is_cone;
-    Spectrum light = light_of(w, shadow, surface, lights, factor);
-    start_shadow_ray(w, i, shadow, k, aim, lights);
+    w->lights[shadow].is_cone = w->paths[i].history.is_cone;
+    Spectrum light = light_of(w, i, shadow, surface, lights, factor);
+    ray_batch_aim(&w->shadow.rays, shadow, wide_get3(aim->origin, k), wide_get3(aim->direction, k),
+                  aim->t_max[k]);
     wave_set_shadow_light(w, shadow, light, lights->light_group[k]);
+    return shadow;
 }
 
 /* --- all of it ------------------------------------------------------------------------------------- */
@@ -214,7 +213,7 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
                           uint16_t live)
 {
     LightRows lights;
-    alignas(64) BsdfRow f[3], pdf, factor[3];
+    alignas(64) BsdfRow f[3], pdf, scale;
     RayRows aim;
     uint16_t smooth = live & bsdf_block_smooth(block);
     uint16_t drawn = smooth ? draw_lights(w, points, facing, u, smooth, &lights) : 0;
@@ -229,14 +228,19 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     aim_shadow_rays(points->surfaces, &lights, drawn, &aim);
     if (w->keeps_diffuse_fraction)
         hide_kinds(block, &lights, drawn, f);
-    drawn = weigh_lights(w, points, &lights, f, pdf, drawn, factor);
+    drawn = weigh_lights(w, &lights, f, pdf, drawn, scale);
     uint32_t first = w->shadow_count;
+    bool tells = has_to_tell(w);
     WIDE_EACH(k, drawn)
     {
         uint32_t i = points->path[k];
+        SurfaceLane surface = {points->surfaces, k};
+        Spectrum factor = w->paths[i].beta;
+        SPECTRUM_EACH(c) factor.c[c] = factor.c[c] * f[c][k] * scale[k];
         know_sky(w, &lights, k, pdf[k]);
-        send_shadow_ray(w, i, (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k}, &lights,
-                        &aim, (Spectrum){{factor[0][k], factor[1][k], factor[2][k]}});
+        uint32_t shadow = send_shadow_ray(w, i, surface, &lights, &aim, factor);
+        if (tells)
+            tell_shadow_ray(w, i, shadow, surface, (BsdfPoint){block, k}, &lights);
     }
     ray_batch_begin(&w->shadow.rays, first, w->shadow_count - first);
 }

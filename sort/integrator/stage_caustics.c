@@ -267,7 +267,8 @@ static void begin_walks(Wave *w, const uint32_t *paths, uint32_t count)
     const Lights *lights = w->shared->lights;
     if (w->caustics->walker.walk_count + count > w->capacity)
         settle(w); /* here, since it uses the block */
-    wave_load_hits(&w->rays, &w->hits, paths, count, &rays, b);
+    wave_load_hits(&w->rays, &w->hits, paths, count, b);
+    wave_load_rays(&w->rays, paths, count, &rays);
     b->material = 0;
     hit_surfaces(w->shared->scene, &rays, 0, b);
     for (uint32_t k = 0; k < count; ++k) {

@@ -7,7 +7,8 @@ static void find_alpha(const Wave *w, const uint32_t *met, uint32_t count, uint3
 {
     HitRays rays;
     uint32_t material = w->materials[met[0]];
-    wave_load_hits(&w->shadow.rays, &w->shadow.hits, met, count, &rays, out);
+    wave_load_hits(&w->shadow.rays, &w->shadow.hits, met, count, out);
+    wave_load_rays(&w->shadow.rays, met, count, &rays);
     out->material = material;
     for (uint32_t k = 0; k < count; ++k) {
         uint32_t i = met[k];
@@ -70,25 +71,42 @@ static uint32_t collect_alpha(Wave *w)
     return count;
 }
 
+/* Adds the light of clear rays to the radiance of samples, to which all light goes. */
+static void add_alone(Wave *w)
+{
+    const ShadowLight *light = w->lights;
+    for (uint32_t i = 0; i < w->shadow_count; ++i, ++light)
+        if (w->shadow.state[i] == SHADOW_CLEAR)
+            wave_add_alone(w, &w->paths[light->path], light->light);
+}
+
+static void add_clamped(Wave *w)
+{
+    for (uint32_t i = 0; i < w->shadow_count; ++i) {
+        const ShadowLight *light = &w->lights[i];
+        if (w->shadow.state[i] == SHADOW_CLEAR)
+            wave_add_clamped(w, &w->paths[light->path], light->light,
+                             (LightArrival){.group = light->light_group,
+                                            .bounces = light->depth,
+                                            .kinds = w->light_kinds ? &w->light_kinds[i] : NULL});
+    }
+}
+
 void stage_shadow(Wave *w)
 {
     uint32_t passes = 0, queued = 0;
     for (uint32_t i = 0; i < w->shadow_count; ++i)
         queued += w->shadow.state[i] == SHADOW_QUEUED;
     w->counters.shadow_rays += queued;
-    accel_occluded(w->shared->accel, &w->shadow, w->shadow_count);
-    for (uint32_t n = collect_alpha(w); n > 0; n = collect_alpha(w)) {
+    bool may_stop = accel_occluded(w->shared->accel, &w->shadow, w->shadow_count);
+    for (uint32_t n; may_stop && (n = collect_alpha(w)) > 0;) {
         /* A ray that has passed this many surfaces counts as blocked. */
         if (++passes > w->shared->settings->max_transparent || shade_alpha(w, n, passes) == 0)
             break;
-        accel_occluded(w->shared->accel, &w->shadow, w->shadow_count);
+        (void)accel_occluded(w->shared->accel, &w->shadow, w->shadow_count);
     }
-    for (uint32_t i = 0; i < w->shadow_count; ++i) {
-        const ShadowLight *light = &w->lights[i];
-        if (w->shadow.state[i] == SHADOW_CLEAR)
-            wave_add_light(w, &w->paths[light->path], light->light,
-                           (LightArrival){.group = light->light_group,
-                                          .bounces = light->depth,
-                                          .kinds = w->light_kinds ? &w->light_kinds[i] : NULL});
-    }
+    if (SORT_LIKELY(w->adds_alone))
+        add_alone(w);
+    else
+        add_clamped(w);
 }

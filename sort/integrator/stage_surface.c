@@ -20,6 +20,7 @@
 
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
+#include <string.h>
 
 _Static_assert((int)SKY_ABOVE == (int)SSL_LOBE_REFLECTION &&
                    (int)SKY_BELOW == (int)SSL_LOBE_TRANSMISSION,
@@ -361,9 +362,11 @@ static void follow(Wave *w, const PointBlock *points, const BsdfBlock *block,
     uint16_t unseen = live & (uint16_t)~points_with(points->flags, PATH_SEEN);
     WIDE_EACH(k, caught)
     wave_catch(w, points->path[k], (BsdfPoint){block, k}, passing >> k & 1);
-    WIDE_EACH(k, w->guides ? live : unseen)
+    WIDE_EACH(k, w->guides ? live : w->reads.records ? unseen : 0)
     record_surface(w, points->path[k], (SurfaceLane){surfaces, k}, (BsdfPoint){block, k},
                    has_direction >> k & 1 ? drawn : NULL, first + k, caught >> k & 1);
+    WIDE_EACH(k, w->reads.records ? 0 : unseen & ~passing)
+    w->paths[points->path[k]].flags |= PATH_SEEN;
     if (!wave_gathers_light(w->shared)) {
         WIDE_EACH(k, live & ~passing)
         wave_show(w, points->path[k], (SurfaceLane){surfaces, k}, first + k);
@@ -472,22 +475,17 @@ static uint16_t meet_surfaces(Wave *w, const PointBlock *points, const BsdfBlock
                               uint16_t last, uint16_t live)
 {
     uint16_t ends = live & last;
-    uint16_t has_hole = live & wide_nonzero3(block->holdout);
-    uint16_t shines = live & wide_nonzero3(block->emission);
+    uint16_t has_hole = block->has_holdout ? live & wide_nonzero3(block->holdout) : 0;
+    uint16_t shines = block->has_emission ? live & wide_nonzero3(block->emission) : 0;
     count_bsdf_faults(w, block, live);
-    for (uint32_t lanes = has_hole; lanes; lanes &= lanes - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(lanes);
-        cut_holdout(w, &w->paths[points->path[k]], (BsdfPoint){block, k});
-    }
-    for (uint32_t lanes = shines; lanes; lanes &= lanes - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(lanes);
-        if (gathers_light(w, points, k))
-            add_emission(w, points->path[k], (SurfaceLane){points->surfaces, k},
-                         bsdf_point_emission((BsdfPoint){block, k}));
-    }
-    ends = ends & (uint16_t)~wide_nonzero3(block->transparency);
-    for (uint32_t lanes = ends; lanes; lanes &= lanes - 1)
-        w->paths[points->path[__builtin_ctz(lanes)]].flags |= PATH_DEAD;
+    WIDE_EACH(k, has_hole) cut_holdout(w, &w->paths[points->path[k]], (BsdfPoint){block, k});
+    WIDE_EACH(k, shines)
+    if (gathers_light(w, points, k))
+        add_emission(w, points->path[k], (SurfaceLane){points->surfaces, k},
+                     bsdf_point_emission((BsdfPoint){block, k}));
+    if (block->has_transparency)
+        ends = ends & (uint16_t)~wide_nonzero3(block->transparency);
+    WIDE_EACH(k, ends) w->paths[points->path[k]].flags |= PATH_DEAD;
     return live & (uint16_t)~ends;
 }
 
@@ -574,7 +572,11 @@ void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, ui
                         uint32_t parts, SurfaceBlock *out)
 {
     HitRays rays;
-    wave_load_hits(&w->rays, &w->hits, paths, count, &rays, out);
+    wave_load_hits(&w->rays, &w->hits, paths, count, out);
+    if (w->reads.curves || w->reads.time)
+        wave_load_rays(&w->rays, paths, count, &rays);
+    else
+        memset(rays.time, 0, sizeof rays.time);
     out->material = material;
     for (uint32_t k = 0; k < count; ++k) {
         const Path *path = &w->paths[paths[k]];
@@ -632,9 +634,10 @@ static WaveMeeting meet(const Wave *w, uint32_t i)
 static uint32_t group_paths(Wave *w, WaveMeeting meeting)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < w->count; ++i)
-        if (w->meetings[i] == (uint8_t)meeting)
-            w->members[count++] = i;
+    for (uint32_t i = 0; i < w->count; ++i) { /* no branch: meetings are as good as random */
+        w->members[count] = i;
+        count += w->meetings[i] == (uint8_t)meeting;
+    }
     wave_group(w, count);
     return count;
 }

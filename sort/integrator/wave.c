@@ -95,6 +95,8 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->first_surface = parts_of_first_surface(w);
     reads->catchers = film_desc(s->film)->has_catchers;
     reads->apart = are_rays_apart(s);
+    reads->records = w->keeps_aovs || w->path_kinds || w->guides || w->levels || s->instance_ids ||
+                     s->material_ids || !wave_gathers_light(s);
     note_instances(s->scene, reads);
     reads->least_limit = least_limit(s->settings);
     uint64_t triangles = 0;
@@ -319,7 +321,7 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end)
 }
 
 void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,
-                    uint32_t count, HitRays *out_rays, SurfaceBlock *out)
+                    uint32_t count, SurfaceBlock *out)
 {
     ASSERT(count <= SSL_BLOCK);
     for (uint32_t k = 0; k < count; ++k) {
@@ -330,14 +332,20 @@ void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *
         out->b1[k] = hits->b1[i];
         out->b2[k] = hits->b2[i];
         out->length_m[k] = hits->t[i];
-        out_rays->time[k] = rays->time[i];
+        for (uint32_t c = 0; c < 3; ++c)
+            out->I[c][k] = rays->direction[c][i];
     }
-    for (uint32_t c = 0; c < 3; ++c)
-        for (uint32_t k = 0; k < count; ++k) {
-            out->I[c][k] = rays->direction[c][paths[k]];
-            out_rays->origin[c][k] = rays->origin[c][paths[k]];
-        }
     out->count = count;
+}
+
+void wave_load_rays(const RayBatch *rays, const uint32_t *paths, uint32_t count, HitRays *out)
+{
+    ASSERT(count <= SSL_BLOCK);
+    for (uint32_t k = 0; k < count; ++k) {
+        out->time[k] = rays->time[paths[k]];
+        for (uint32_t c = 0; c < 3; ++c)
+            out->origin[c][k] = rays->origin[c][paths[k]];
+    }
 }
 
 /* Scales light down to the limit of its mean channel, which keeps its colour: the picture gets darker, and has fewer

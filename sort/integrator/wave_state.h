@@ -181,6 +181,8 @@ typedef struct WaveReads {
     bool special_lights;
     /* Rays of neighbouring pixels meet other parts of the scene. */
     bool apart;
+    /* Something is recorded of the surfaces that the camera sees. */
+    bool records;
     /* No limit of bounces is reached before this many. */
     uint32_t least_limit;
 } WaveReads;
@@ -302,9 +304,11 @@ void wave_group(Wave *w, uint32_t count);
 /* Returns how many of the paths w->order[begin, end) one kernel call can take: they have one material, and are at most
  * SHADE_CHUNK. 0 when begin is end. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end);
-/* Loads what hit_surfaces reads of `count` <= SSL_BLOCK paths whose rays met meshes, without the differentials of the rays. */
+/* Loads what hit_surfaces reads of the hits of `count` <= SSL_BLOCK paths whose rays met meshes. */
 void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,
-                    uint32_t count, HitRays *out_rays, SurfaceBlock *out_surfaces);
+                    uint32_t count, SurfaceBlock *out_surfaces);
+/* Loads what it reads of their rays where something moves or is a curve, without the differentials. */
+void wave_load_rays(const RayBatch *rays, const uint32_t *paths, uint32_t count, HitRays *out);
 /* Computes the surfaces of one material that the rays of `count` <= SSL_BLOCK paths met, as kernels read them. */
 void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, uint32_t material,
                         uint32_t parts, SurfaceBlock *out_surfaces);
@@ -357,15 +361,20 @@ typedef struct LightArrival {
 
 /* Adds radiance, clamped, to the path's sample, to the light group and to the light passes. */
 void wave_add_clamped(Wave *w, const Path *path, Spectrum radiance, LightArrival how);
+/* Adds radiance while Wave.adds_alone. */
+static inline void wave_add_alone(Wave *w, const Path *path, Spectrum radiance)
+{
+    float3 rgb = spectrum_to_rgb(radiance);
+    float *sum = w->samples[path->sample].rgb;
+    sum[0] += rgb.x, sum[1] += rgb.y, sum[2] += rgb.z;
+}
 static inline void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
 {
     if (SORT_UNLIKELY(!w->adds_alone)) {
         wave_add_clamped(w, path, radiance, how);
         return;
     }
-    float3 rgb = spectrum_to_rgb(radiance);
-    float *sum = w->samples[path->sample].rgb;
-    sum[0] += rgb.x, sum[1] += rgb.y, sum[2] += rgb.z;
+    wave_add_alone(w, path, radiance);
 }
 
 /* Adds radiance of a light that the path's own ray met. What the camera sees directly also goes to the AOV at `at`,

@@ -356,11 +356,12 @@ static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *lea
 }
 
 /* Sets the placed triangles of a mesh source. */
-static void place_source(const Lights *lights, const Source *s)
+static void place_source(Lights *lights, const Source *s)
 {
     LightTriangle *placed = &lights->triangles[s->first_leaf];
     for (uint32_t k = 0; k < s->triangle_count; ++k)
         placed[k] = (LightTriangle){.triangle = s->triangles[k], .instance = s->instance};
+    lights->moves |= s->moves;
     if (!s->moves)
         light_triangles_place(lights->scene, s->instance, s->triangles, s->triangle_count, placed);
 }

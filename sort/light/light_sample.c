@@ -15,33 +15,20 @@
 
 /* --- choosing a source ------------------------------------------------------------------------- */
 
-/* The source that each point has chosen. */
+/* The source that each point has chosen. pick: where the choice came to in the tree, for local sources; what it left of the first
+ * random number, and the probability, for all. */
 typedef struct Choice {
     const Source *source[SSL_BLOCK];
-    uint32_t part[SSL_BLOCK]; /* of a mesh: the triangle or segment among the source's */
-    double u[SSL_BLOCK];      /* what the choice left of the first random number, in [0, 1) */
-    alignas(64) WideRow probability;
+    LightPicks pick;
 } Choice;
 
 /* The first number with bits below its 24, drawn from both numbers. */
 static double extend_bits(float2 u)
 {
-    uint64_t x = (uint64_t)(u.x * 0x1p24f) << 32 | (uint64_t)(u.y * 0x1p24f);
-    double low = (double)(hash_mix64(x) >> 40) * 0x1p-24;
+    uint64_t x = (uint64_t)(uint32_t)(int32_t)(u.x * 0x1p24f) << 32 | (uint32_t)(int32_t)(u.y * 0x1p24f);
+    double low = (double)(int64_t)(hash_mix64(x) >> 40) * 0x1p-24;
     double extended = (double)u.x + low * 0x1p-24;
     return extended < 1.0 - 0x1p-53 ? extended : 1.0 - 0x1p-53;
-}
-
-/* Takes the local source that holds a leaf of the tree. */
-static void take_local(const Lights *lights, const LightPick *pick, float p_local, uint32_t k,
-                       Choice *choice)
-{
-    ASSERT(pick->leaf < lights->leaf_count && pick->probability > 0.0f);
-    const Source *s = &lights->sources[lights->leaf_source[pick->leaf]];
-    choice->source[k] = s;
-    choice->part[k] = pick->leaf - s->first_leaf;
-    choice->u[k] = pick->u;
-    choice->probability[k] = pick->probability * p_local;
 }
 
 /* Takes the infinite source whose interval of the running sums holds u. */
@@ -59,45 +46,80 @@ static void take_infinite(const Lights *lights, double u, float p_local, uint32_
     const Source *s = &lights->sources[lights->infinite_first + low];
     ASSERT(lights->infinite_first + low < lights->count);
     choice->source[k] = s;
-    choice->u[k] = (u - begin) / (lights->cumulative[low + 1] - begin);
-    choice->probability[k] = s->probability * (1.0f - p_local);
+    choice->pick.u[k] = (u - begin) / (lights->cumulative[low + 1] - begin);
+    choice->pick.probability[k] = s->probability * (1.0f - p_local);
 }
 
-/* Chooses between local and infinite sources, and then one of them, for each point of `live`. Returns the points for which there
- * is one. */
-static uint16_t choose_sources(const Lights *lights, const LightQueries *queries, uint16_t live,
-                               Choice *out)
+/* Takes the sources that hold the leaves which were picked for the points of `found`. */
+static void take_local(const Lights *lights, uint16_t found, Choice *choice)
 {
-    LightPick picks[SSL_BLOCK];
-    alignas(64) WideRow p_local, irradiance;
+    WIDE_EACH(k, found)
+    {
+        ASSERT(choice->pick.leaf[k] < lights->leaf_count && choice->pick.probability[k] > 0.0f);
+        choice->source[k] = &lights->sources[lights->leaf_source[choice->pick.leaf[k]]];
+    }
+}
+
+/* Sets the first number of each point of `live`, as choosing reads it. */
+static void draw_numbers(const Lights *lights, const LightQueries *queries, uint16_t live,
+                         double out_u[SSL_BLOCK])
+{
     bool has_many = lights->count > 1 || lights->leaf_count > 1;
-    bool has_both = lights_have_both(lights);
-    uint16_t local = 0;
-    if (has_both)
-        light_tree_irradiance_points(lights->tree, queries->position, queries->normal, live,
-                                     irradiance);
     WIDE_EACH(k, live)
     {
         float2 u = f2(queries->u[0][k], queries->u[1][k]);
         ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
-        double choice = has_many ? extend_bits(u) : (double)u.x;
-        p_local[k] = has_both       ? lights_share_of_local(lights, irradiance[k])
-                     : lights->tree ? 1.0f
-                                    : 0.0f;
-        if (choice < (double)p_local[k]) {
+        out_u[k] = has_many ? extend_bits(u) : (double)u.x;
+    }
+}
+
+/* Chooses between local and infinite sources, and then one of them. As choose_sources. */
+static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries, uint16_t live,
+                               Choice *out)
+{
+    alignas(64) WideRow p_local, irradiance;
+    LightPicks *pick = &out->pick, tried;
+    uint16_t local = 0;
+    light_tree_irradiance_points(lights->tree, queries->position, queries->normal, live,
+                                 irradiance);
+    WIDE_EACH(k, live)
+    {
+        double u = pick->u[k], p;
+        p_local[k] = lights_share_of_local(lights, irradiance[k]);
+        p = (double)p_local[k];
+        if (u < p) {
             local = (uint16_t)(local | 1u << k);
-            picks[k].u = choice / (double)p_local[k];
+            tried.u[k] = u / p;
         } else {
-            take_infinite(lights, (choice - (double)p_local[k]) / (1.0 - (double)p_local[k]),
-                          p_local[k], k, out);
+            take_infinite(lights, (u - p) / (1.0 - p), p_local[k], k, out);
         }
     }
-    uint16_t found = 0;
-    if (local)
-        found = light_tree_sample_points(lights->tree, queries->position, queries->normal, local,
-                                         picks);
-    WIDE_EACH(k, found) take_local(lights, &picks[k], p_local[k], k, out);
+    uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,
+                                              local, &tried);
+    WIDE_EACH(k, found)
+    {
+        pick->u[k] = tried.u[k], pick->leaf[k] = tried.leaf[k];
+        pick->probability[k] = tried.probability[k] * p_local[k];
+    }
+    take_local(lights, found, out);
     return (uint16_t)((live & ~local) | found);
+}
+
+/* Chooses a source for each point of `live`. Returns the points for which there is one. */
+static uint16_t choose_sources(const Lights *lights, const LightQueries *queries, uint16_t live,
+                               Choice *out)
+{
+    draw_numbers(lights, queries, live, out->pick.u);
+    if (lights_have_both(lights))
+        return choose_of_both(lights, queries, live, out);
+    if (!lights->tree) {
+        WIDE_EACH(k, live) take_infinite(lights, out->pick.u[k], 0.0f, k, out);
+        return live;
+    }
+    uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,
+                                              live, &out->pick);
+    take_local(lights, found, out);
+    return found;
 }
 
 /* The coordinate of a point on the source, from what its choice left of the number. */
@@ -120,12 +142,12 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
         placed[k] = lights->triangles;
     WIDE_EACH(k, lanes)
     {
-        const Source *s = choice->source[k];
-        placed[k] = &lights->triangles[s->first_leaf + choice->part[k]];
-        moving |= (uint32_t)s->moves << k;
-        rows.r[k] = to_unit(choice->u[k]);
+        placed[k] = &lights->triangles[choice->pick.leaf[k]];
         out->value[k] = LIGHT_VALUE_MESH;
     }
+    WIDE_EACH(k, lights->moves ? lanes : 0) moving |= (uint32_t)choice->source[k]->moves << k;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        rows.r[k] = to_unit(choice->pick.u[k]);
     light_triangles_load(placed, lanes, &rows, out->instance, out->triangle);
     if (moving)
         light_triangles_load_moving(lights->scene, out->instance, out->triangle, queries->time,
@@ -223,7 +245,7 @@ static uint16_t sample_rectangles(const Lights *lights, const LightQueries *quer
     WIDE_EACH(k, lanes)
     samples[n++] = (ShapeSample){.shape = &lights->shapes[choice->source[k]->light],
                                  .from = query_at(queries, k),
-                                 .u = f2(to_unit(choice->u[k]), queries->u[1][k])};
+                                 .u = f2(to_unit(choice->pick.u[k]), queries->u[1][k])};
     light_shape_sample_rectangles(samples, n);
     n = 0;
     WIDE_EACH(k, lanes)
@@ -276,7 +298,7 @@ static void sample_skies(const Lights *lights, const LightQueries *queries, cons
     WIDE_EACH(k, lanes)
     {
         const SkyFacing facing = {wide_get3(queries->normal, k), queries->sides[k]};
-        float2 u = f2(to_unit(choice->u[k]), queries->u[1][k]);
+        float2 u = f2(to_unit(choice->pick.u[k]), queries->u[1][k]);
         environment_begin(e, lights->environment, &facing, u, &rows[k]);
     }
     WIDE_EACH(k, lanes)
@@ -296,13 +318,13 @@ static bool sample_other(const Lights *lights, const LightQueries *queries, cons
     const Source *s = choice->source[k];
     const LightQuery from = query_at(queries, k);
     float3 position = from.position;
-    float2 u = f2(to_unit(choice->u[k]), queries->u[1][k]);
+    float2 u = f2(to_unit(choice->pick.u[k]), queries->u[1][k]);
     switch (s->kind) {
     case SOURCE_POINT:
     case SOURCE_SPOT:
         return sample_point(s, position, k, out);
     case SOURCE_MESH:
-        return sample_segment(lights, s, choice->part[k], position, queries->time[k], u, k, out);
+        return sample_segment(lights, s, choice->pick.leaf[k] - s->first_leaf, position, queries->time[k], u, k, out);
     case SOURCE_DISTANT:
         return sample_distant(s, u, k, out);
     case SOURCE_SHAPE:
@@ -320,32 +342,56 @@ static bool is_rectangle(const Lights *lights, const Source *s)
     return lights->shapes[s->light].kind == SCENE_LIGHT_RECTANGLE;
 }
 
+/* Points by the kind of source that they have chosen; those of other kinds are in no set. */
+typedef struct Kinds {
+    uint16_t triangles, rectangles, skies;
+} Kinds;
+
+/* Adds lanes that have chosen the source to their set. */
+static void sort_lanes(const Lights *lights, const Source *s, uint16_t lanes, Kinds *kinds)
+{
+    if (source_is_triangles(s))
+        kinds->triangles |= lanes;
+    else if (s->kind == SOURCE_ENVIRONMENT)
+        kinds->skies |= lanes;
+    else if (s->kind == SOURCE_SHAPE && is_rectangle(lights, s))
+        kinds->rectangles |= lanes;
+}
+
+/* Sets what the source of a lane says of itself. */
+static inline void tell_source(const Lights *lights, const Source *s, uint32_t k, LightRows *out)
+{
+    out->source[k] = (uint32_t)(s - lights->sources);
+    out->light_group[k] = s->light_group;
+    out->visibility[k] = s->visibility;
+    out->material[k] = s->material;
+}
+
 uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries, uint16_t live,
                               LightRows *out)
 {
     Choice choice;
-    uint16_t chosen, triangles = 0, rectangles = 0, skies = 0, drawn;
+    Kinds kinds = {0};
+    uint16_t chosen, drawn;
     if (lights->count == 0 || live == 0)
         return 0;
     chosen = choose_sources(lights, queries, live, &choice);
     memset(out->value, 0, sizeof out->value);
     memset(out->is_delta, 0, sizeof out->is_delta);
     memset(out->is_environment, 0, sizeof out->is_environment);
-    WIDE_EACH(k, chosen)
-    {
-        const Source *s = choice.source[k];
-        uint16_t lane = (uint16_t)(1u << k);
-        out->source[k] = (uint32_t)(s - lights->sources);
-        out->light_group[k] = s->light_group;
-        out->visibility[k] = s->visibility;
-        out->material[k] = s->material;
-        if (source_is_triangles(s))
-            triangles |= lane;
-        else if (s->kind == SOURCE_ENVIRONMENT)
-            skies |= lane;
-        else if (s->kind == SOURCE_SHAPE && is_rectangle(lights, s))
-            rectangles |= lane;
+    if (lights->count == 1) {
+        const Source *s = lights->sources;
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            tell_source(lights, s, k, out);
+        sort_lanes(lights, s, chosen, &kinds);
+    } else {
+        WIDE_EACH(k, chosen)
+        {
+            tell_source(lights, choice.source[k], k, out);
+            sort_lanes(lights, choice.source[k], (uint16_t)(1u << k), &kinds);
+        }
     }
+    const uint16_t triangles = kinds.triangles, skies = kinds.skies, rectangles = kinds.rectangles;
     drawn = triangles | skies;
     if (triangles) /* before others, whose lanes it overwrites */
         sample_triangles(lights, queries, &choice, triangles, out);
@@ -357,7 +403,7 @@ uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries,
     if (sample_other(lights, queries, &choice, k, out))
         drawn = (uint16_t)(drawn | 1u << k);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        out->pdf[k] *= choice.probability[k];
+        out->pdf[k] *= choice.pick.probability[k];
     return drawn & wide_positive(out->pdf);
 }
 

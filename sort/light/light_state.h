@@ -75,6 +75,7 @@ struct Lights {
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;
+    bool moves; /* some source of MESH does */
     CausticScene caustics;
 };
 

@@ -393,59 +393,99 @@ static bool is_leaf(const Node *node)
 }
 
 /* Takes a point one step down, if something below lights it. */
-static bool descend(const LightTree *tree, float p, uint32_t *node, LightPick *pick)
+static bool descend(const LightTree *tree, float p, uint32_t lane, uint32_t *node,
+                    LightPicks *picks)
 {
+    double *u = &picks->u[lane];
     if (p < 0.0f)
         return false;
-    if (pick->u < (double)p) {
-        pick->u = left_of(pick->u / (double)p);
-        pick->probability *= p;
+    if (*u < (double)p) {
+        *u = left_of(*u / (double)p);
+        picks->probability[lane] *= p;
         *node += 1;
     } else {
-        pick->u = left_of((pick->u - (double)p) / (1.0 - (double)p));
-        pick->probability *= 1.0f - p;
+        *u = left_of((*u - (double)p) / (1.0 - (double)p));
+        picks->probability[lane] *= 1.0f - p;
         *node = tree->nodes[*node].next;
     }
     return true;
 }
 
+/* Takes all points one step down from the root, as descend does. Returns those that something lights. first, second: the
+ * importances of its children. */
+static uint16_t descend_from_root(const LightTree *tree, const WideRow first, const WideRow second,
+                                  uint32_t out_node[SSL_BLOCK], LightPicks *picks)
+{
+    alignas(64) WideRow sum, p;
+    uint32_t far = tree->nodes[0].next;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        sum[k] = first[k] + second[k];
+        p[k] = first[k] / sum[k];
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        bool is_first = picks->u[k] < (double)p[k];
+        out_node[k] = is_first ? 1 : far;
+        picks->probability[k] = is_first ? p[k] : 1.0f - p[k];
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        double u = picks->u[k], q = (double)p[k];
+        bool is_first = u < q;
+        double left = (is_first ? u : u - q) / (is_first ? q : 1.0 - q);
+        picks->u[k] = left < 1.0 - 0x1p-53 ? left : 1.0 - 0x1p-53;
+    }
+    return wide_positive(sum);
+}
+
+/* Takes the points of `open` that have come to leaves out of it. Returns them. */
+static uint16_t take_leaves(const LightTree *tree, const uint32_t node[SSL_BLOCK], uint16_t *open,
+                            LightPicks *picks)
+{
+    uint16_t found = 0;
+    WIDE_EACH(k, *open)
+    {
+        uint32_t next = tree->nodes[node[k]].next;
+        picks->leaf[k] = next & ~(uint32_t)LEAF_BIT;
+        found |= (uint16_t)((next >> 31) << k);
+    }
+    *open &= (uint16_t)~found;
+    return found;
+}
+
 /* Takes the points of `open` down to leaves. Returns those that found one. */
 static uint16_t descend_all(const LightTree *tree, uint16_t open, LightTreeRows *rows,
-                            LightPick *picks)
+                            LightPicks *picks)
 {
     alignas(64) WideRow first, second;
-    uint32_t node[SSL_BLOCK] = {0};
-    uint16_t found = 0;
+    uint32_t node[SSL_BLOCK];
+    ASSERT(open != 0);
+    weigh_one(tree, 1, open, rows, first);
+    weigh_one(tree, tree->nodes[0].next, open, rows, second);
+    open &= descend_from_root(tree, first, second, node, picks);
+    uint16_t found = take_leaves(tree, node, &open, picks);
     while (open) {
         weigh_children(tree, node, open, rows, first, second);
         WIDE_EACH(k, open)
         {
-            uint16_t lane = (uint16_t)(1u << k);
-            bool goes_on =
-                descend(tree, first_probability(first[k], second[k]), &node[k], &picks[k]);
-            uint32_t next = tree->nodes[node[k]].next;
-            if (goes_on && !(next & LEAF_BIT))
-                continue;
-            open = (uint16_t)(open & ~lane);
-            picks[k].leaf = next & ~(uint32_t)LEAF_BIT;
-            if (goes_on && picks[k].probability > 0.0f)
-                found |= lane;
+            float p = first_probability(first[k], second[k]);
+            if (!descend(tree, p, k, &node[k], picks) || !(picks->probability[k] > 0.0f))
+                open = (uint16_t)(open & ~(1u << k));
         }
+        found |= take_leaves(tree, node, &open, picks);
     }
     return found;
 }
 
 uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions[3],
-                                  const WideRow normals[3], uint16_t live, LightPick *picks)
+                                  const WideRow normals[3], uint16_t live, LightPicks *picks)
 {
     LightTreeRows rows;
-    WIDE_EACH(k, live)
-    {
-        ASSERT(picks[k].u >= 0.0 && picks[k].u < 1.0);
-        picks[k].leaf = 0, picks[k].probability = 1.0f;
-    }
-    if (tree->leaf_count == 1)
+    if (tree->leaf_count == 1) {
+        memset(picks->leaf, 0, sizeof picks->leaf);
+        fill(picks->probability, 1.0f);
         return live;
+    }
+    if (live == 0)
+        return 0;
     set_points(positions, normals, &rows);
     return descend_all(tree, live, &rows, picks);
 }
@@ -455,8 +495,11 @@ bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, do
 {
     WideRow positions[3] = {{position.x}, {position.y}, {position.z}};
     WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}};
-    out_pick->u = u;
-    return light_tree_sample_points(tree, positions, normals, 1, out_pick) != 0;
+    LightPicks picks = {.u = {u}};
+    ASSERT(u >= 0.0 && u < 1.0);
+    bool is_found = light_tree_sample_points(tree, positions, normals, 1, &picks) != 0;
+    *out_pick = (LightPick){picks.u[0], picks.leaf[0], picks.probability[0]};
+    return is_found;
 }
 
 /* The nodes on the way to a leaf whose importances decide about it: both children of each inner one. */

@@ -36,10 +36,17 @@ typedef struct LightPick {
     float probability; /* out: of this leaf, above 0 */
 } LightPick;
 
-/* Picks a leaf for each point of `live`. normals: of the surface there, to either side, or zero; picks: by lane. Returns the
- * points for which something was found that lights them. A pick does not depend on the others. */
+/* The fields of LightPick, by lane. */
+typedef struct LightPicks {
+    alignas(64) double u[SSL_BLOCK];
+    uint32_t leaf[SSL_BLOCK];
+    WideRow probability;
+} LightPicks;
+
+/* Picks a leaf for each point of `live`, and writes something to the other lanes. normals: of the surface there, to either side,
+ * or zero. Returns the points for which something was found that lights them. A pick does not depend on the others. */
 uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions[3],
-                                  const WideRow normals[3], uint16_t live, LightPick *picks);
+                                  const WideRow normals[3], uint16_t live, LightPicks *picks);
 /* Picks a leaf for one point. */
 bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
                        LightPick *out_pick);

@@ -233,7 +233,7 @@ static uint16_t good_points(const ShadeContext *ctx, uint32_t first, BsdfBlock *
         if (*fault_word(ctx, first + i) == 0)
             good = (uint16_t)(good | 1u << i);
         else
-            b->emission[0][i] = b->emission[2][i] = 1.0f;
+            b->emission[0][i] = b->emission[2][i] = 1.0f, b->has_emission = true;
     }
     return good;
 }
