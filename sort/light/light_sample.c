@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "sort/light/curve_light.h"
+#include "sort/light/rectangle_light.h"
 #include "sort/sampling/warp.h"
 #include <string.h>
 
@@ -25,7 +26,8 @@ typedef struct Choice {
 /* The first number with bits below its 24, drawn from both numbers. */
 static double extend_bits(float2 u)
 {
-    uint64_t x = (uint64_t)(uint32_t)(int32_t)(u.x * 0x1p24f) << 32 | (uint32_t)(int32_t)(u.y * 0x1p24f);
+    uint64_t x =
+        (uint64_t)(uint32_t)(int32_t)(u.x * 0x1p24f) << 32 | (uint32_t)(int32_t)(u.y * 0x1p24f);
     double low = (double)(int64_t)(hash_mix64(x) >> 40) * 0x1p-24;
     double extended = (double)u.x + low * 0x1p-24;
     return extended < 1.0 - 0x1p-53 ? extended : 1.0 - 0x1p-53;
@@ -94,8 +96,8 @@ static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries
             take_infinite(lights, (u - p) / (1.0 - p), p_local[k], k, out);
         }
     }
-    uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,
-                                              local, &tried);
+    uint16_t found =
+        light_tree_sample_points(lights->tree, queries->position, queries->normal, local, &tried);
     WIDE_EACH(k, found)
     {
         pick->u[k] = tried.u[k], pick->leaf[k] = tried.leaf[k];
@@ -206,19 +208,6 @@ static bool sample_point(const Source *s, float3 position, uint32_t k, LightRows
     return intensity > 0.0f && distance2 > 0.0f && spectrum_is_finite(radiance);
 }
 
-/* Sets the sample of a shape that the point sees. Returns whether it contributes. */
-static bool set_shape(const Source *s, const ShapeSample *sample, uint32_t k, LightRows *out)
-{
-    Spectrum radiance =
-        spectrum_scale(s->emission, source_shape_share(s, sample->shape, sample->wi));
-    set_direction(out, k, sample->wi, sample->distance_m, sample->pdf_solid_angle);
-    set_end(
-        out, k,
-        light_shape_point(sample->shape, sample->from.position, sample->wi, sample->distance_m));
-    set_radiance(out, k, radiance);
-    return !spectrum_is_black(radiance);
-}
-
 /* Returns the point of a lane. */
 static LightQuery query_at(const LightQueries *queries, uint32_t k)
 {
@@ -229,32 +218,119 @@ static LightQuery query_at(const LightQueries *queries, uint32_t k)
 static bool sample_shape(const Source *s, const LightShape *shape, const LightQuery *from, float2 u,
                          uint32_t k, LightRows *out)
 {
-    ShapeSample sample = {.shape = shape, .from = *from, .u = u};
-    sample.is_seen =
-        light_shape_sample(shape, from, u, &sample.wi, &sample.distance_m, &sample.pdf_solid_angle);
-    return sample.is_seen && set_shape(s, &sample, k, out);
+    float3 wi;
+    float distance_m, pdf;
+    if (!light_shape_sample(shape, from, u, &wi, &distance_m, &pdf))
+        return false;
+    Spectrum radiance = spectrum_scale(s->emission, source_shape_share(s, shape, wi));
+    set_direction(out, k, wi, distance_m, pdf);
+    set_end(out, k, light_shape_point(shape, from->position, wi, distance_m));
+    set_radiance(out, k, radiance);
+    return !spectrum_is_black(radiance);
 }
 
-/* Samples rectangles, all points at once. Returns the lanes that contribute. */
-static uint16_t sample_rectangles(const Lights *lights, const LightQueries *queries,
-                                  const Choice *choice, uint16_t lanes, LightRows *out)
+/* --- rectangles: all points at once ------------------------------------------------------------------ */
+
+/* Lanes that work on rectangles, which have places [0, count) there. */
+typedef struct Places {
+    uint32_t lane[SSL_BLOCK]; /* unless are_lanes */
+    uint32_t count;
+    bool are_lanes; /* each place is its lane, and what comes to other lanes means nothing */
+} Places;
+
+/* Returns places for the lanes, close together if others have a value, or gaps between them would cost more than moving numbers. */
+static Places places_of(uint16_t lanes, bool others)
 {
-    ShapeSample samples[SSL_BLOCK];
-    uint32_t n = 0;
-    uint16_t drawn = 0;
-    WIDE_EACH(k, lanes)
-    samples[n++] = (ShapeSample){.shape = &lights->shapes[choice->source[k]->light],
-                                 .from = query_at(queries, k),
-                                 .u = f2(to_unit(choice->pick.u[k]), queries->u[1][k])};
-    light_shape_sample_rectangles(samples, n);
-    n = 0;
-    WIDE_EACH(k, lanes)
-    {
-        const ShapeSample *sample = &samples[n++];
-        if (sample->is_seen && set_shape(choice->source[k], sample, k, out))
-            drawn = (uint16_t)(drawn | 1u << k);
+    uint32_t span = 32u - (uint32_t)__builtin_clz(lanes), n = (uint32_t)__builtin_popcount(lanes);
+    Places at = {.count = span, .are_lanes = !others && 4 * n > 3 * span};
+    if (at.are_lanes)
+        return at;
+    at.count = 0;
+    WIDE_EACH(k, lanes) at.lane[at.count++] = k;
+    return at;
+}
+
+static void take_row(const Places *at, const float *lanes, float *out)
+{
+    if (at->are_lanes)
+        memcpy(out, lanes, sizeof(WideRow));
+    else
+        for (uint32_t n = 0; n < at->count; ++n)
+            out[n] = lanes[at->lane[n]];
+}
+
+static void give_row(const Places *at, const float *places, float *out)
+{
+    if (at->are_lanes)
+        memcpy(out, places, sizeof(WideRow));
+    else
+        for (uint32_t n = 0; n < at->count; ++n)
+            out[at->lane[n]] = places[n];
+}
+
+/* Asks for the rectangles that the lanes have chosen. */
+static void ask_rectangles(const Lights *lights, const LightQueries *queries, const Choice *choice,
+                           uint16_t lanes, const Places *at, RectangleLights *out)
+{
+    alignas(64) WideRow u;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        u[k] = to_unit(choice->pick.u[k]);
+    take_row(at, u, out->u[0]);
+    take_row(at, queries->u[1], out->u[1]);
+    for (uint32_t c = 0; c < 3; ++c) {
+        take_row(at, queries->position[c], out->position[c]);
+        take_row(at, queries->normal[c], out->normal[c]);
     }
-    return drawn;
+    if (at->are_lanes) {
+        memcpy(out->sides, queries->sides, sizeof out->sides);
+        WIDE_EACH(k, lanes) out->shape[k] = &lights->shapes[choice->source[k]->light];
+        WIDE_EACH(k, ((1u << at->count) - 1u) & ~(uint32_t)lanes)
+        rectangle_lights_copy(out, k, (uint32_t)__builtin_ctz(lanes));
+        return;
+    }
+    for (uint32_t n = 0; n < at->count; ++n) {
+        out->shape[n] = &lights->shapes[choice->source[at->lane[n]]->light];
+        out->sides[n] = queries->sides[at->lane[n]];
+    }
+}
+
+/* Sets the light of the lanes. */
+static void set_rectangles(const Lights *lights, const Choice *choice, uint16_t lanes,
+                           const Places *at, const RectangleLights *from, LightRows *out)
+{
+    for (uint32_t c = 0; c < 3; ++c) {
+        give_row(at, from->wi[c], out->wi[c]);
+        give_row(at, from->end[c], out->end[c]);
+        give_row(at, from->end_n[c], out->end_n[c]);
+    }
+    give_row(at, from->distance_m, out->distance_m);
+    give_row(at, from->pdf, out->pdf);
+    give_row(at, from->end_error_m, out->end_error_m);
+    if (lights->count == 1 && at->are_lanes) {
+        for (uint32_t c = 0; c < SPECTRUM_CHANNELS; ++c)
+            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+                out->radiance[c][k] = lights->sources[0].emission.c[c] * from->beam[k];
+        return;
+    }
+    alignas(64) WideRow beam;
+    give_row(at, from->beam, beam);
+    WIDE_EACH(k, lanes)
+    set_radiance(out, k, spectrum_scale(choice->source[k]->emission, beam[k]));
+}
+
+/* Samples rectangles. others: some lanes have chosen something else. Returns the lanes that contribute. */
+static uint16_t sample_rectangles(const Lights *lights, const LightQueries *queries,
+                                  const Choice *choice, uint16_t lanes, bool others, LightRows *out)
+{
+    RectangleLights rectangles;
+    const Places at = places_of(lanes, others);
+    ask_rectangles(lights, queries, choice, lanes, &at, &rectangles);
+    rectangle_lights_sample(&rectangles, at.count);
+    set_rectangles(lights, choice, lanes, &at, &rectangles, out);
+    uint16_t seen = wide_lanes(rectangles.is_seen), there = at.are_lanes ? lanes & seen : 0;
+    for (uint32_t n = 0; n < at.count && !at.are_lanes; ++n)
+        there |= (uint16_t)((seen >> n & 1) << at.lane[n]);
+    return there & wide_nonzero3(out->radiance);
 }
 
 static bool sample_segment(const Lights *lights, const Source *s, uint32_t part, float3 position,
@@ -324,7 +400,8 @@ static bool sample_other(const Lights *lights, const LightQueries *queries, cons
     case SOURCE_SPOT:
         return sample_point(s, position, k, out);
     case SOURCE_MESH:
-        return sample_segment(lights, s, choice->pick.leaf[k] - s->first_leaf, position, queries->time[k], u, k, out);
+        return sample_segment(lights, s, choice->pick.leaf[k] - s->first_leaf, position,
+                              queries->time[k], u, k, out);
     case SOURCE_DISTANT:
         return sample_distant(s, u, k, out);
     case SOURCE_SHAPE:
@@ -398,7 +475,7 @@ uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries,
     if (skies)
         sample_skies(lights, queries, &choice, skies, out);
     if (rectangles)
-        drawn |= sample_rectangles(lights, queries, &choice, rectangles, out);
+        drawn |= sample_rectangles(lights, queries, &choice, rectangles, chosen != rectangles, out);
     WIDE_EACH(k, chosen & ~(triangles | skies | rectangles))
     if (sample_other(lights, queries, &choice, k, out))
         drawn = (uint16_t)(drawn | 1u << k);

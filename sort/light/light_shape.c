@@ -1,7 +1,7 @@
 #include "sort/light/light_shape.h"
 
 #include "base/check.h"
-#include "sort/light/spherical_rectangle.h"
+#include "sort/light/rectangle_light.h"
 #include "sort/sampling/turn.h"
 #include "sort/sampling/warp.h"
 
@@ -282,10 +282,6 @@ static bool is_in_part(const LightShape *shape, const Part *part, double x, doub
 
 /* --- rectangle by solid angle --------------------------------------------------------------- */
 
-/* Below this the sum of four angles has lost too much of the solid angle; sampled by area instead,
- * which is as good for what looks like a point. */
-static const double solid_angle_min_sr = 1e-7;
-
 /* The part of it that is sampled, relative to the foot of the eye, as spherical_rectangle takes it. */
 typedef struct Window {
     double x0, x1, y0, y1, depth;
@@ -416,47 +412,21 @@ static bool sample_disk(const LightShape *shape, Vec p, float2 u, float3 *out_wi
     return true;
 }
 
-void light_shape_sample_rectangles(ShapeSample *samples, uint32_t count)
+/* Samples one rectangle. */
+static bool sample_rectangle(const LightShape *shape, const LightQuery *from, float2 u,
+                             float3 *out_wi, float *out_distance_m, float *out_pdf_solid_angle)
 {
-    SphericalRectangles rows;
-    Part parts[SSL_BLOCK];
-    uint32_t seen[SSL_BLOCK], n = 0;
-    ASSERT(count <= SSL_BLOCK);
-    for (uint32_t i = 0; i < count; ++i) {
-        ShapeSample *s = &samples[i];
-        Vec p = vec_of(s->from.position);
-        double height = bright_height(s->shape, p);
-        s->is_seen = height > 0.0 && part_seen(s->shape, p, height, &parts[n]);
-        if (!s->is_seen)
-            continue;
-        Window window = window_of(s->shape, &parts[n], p);
-        rows.x0[n] = window.x0, rows.x1[n] = window.x1;
-        rows.y0[n] = window.y0, rows.y1[n] = window.y1;
-        rows.depth[n] = window.depth;
-        RectangleSurface surface = surface_of(s->shape, &s->from);
-        rows.normal[0][n] = surface.x, rows.normal[1][n] = surface.y;
-        rows.normal[2][n] = surface.z;
-        rows.above[n] = surface.above, rows.below[n] = surface.below;
-        rows.u[n] = (double)s->u.x, rows.v[n] = (double)s->u.y;
-        seen[n++] = i;
-    }
-    spherical_rectangles_run(&rows, n);
-    for (uint32_t k = 0; k < n; ++k) {
-        ShapeSample *s = &samples[seen[k]];
-        const Part *part = &parts[k];
-        bool is_wide = rows.solid_angle[k] > solid_angle_min_sr;
-        Vec p = vec_of(s->from.position);
-        double x = part->x0 + (part->x1 - part->x0) * rows.u[k];
-        double y = part->y0 + (part->y1 - part->y0) * rows.v[k];
-        if (is_wide) {
-            x = rows.x[k] + (part->x0 - rows.x0[k]);
-            y = rows.y[k] + (part->y0 - rows.y0[k]);
-        }
-        double distance = aim_at(s->shape, p, x, y, &s->wi, &s->distance_m);
-        s->pdf_solid_angle =
-            (float)(is_wide ? rows.density[k] / rows.solid_angle[k]
-                            : area_pdf(part, distance, bright_height(s->shape, p)));
-    }
+    RectangleLights one;
+    one.shape[0] = shape;
+    one.u[0][0] = u.x, one.u[1][0] = u.y;
+    one.sides[0] = from->sides;
+    wide_set3(one.position, 0, from->position);
+    wide_set3(one.normal, 0, from->normal);
+    rectangle_lights_sample(&one, 1);
+    *out_wi = wide_get3(one.wi, 0);
+    *out_distance_m = one.distance_m[0];
+    *out_pdf_solid_angle = one.pdf[0];
+    return one.is_seen[0] != 0;
 }
 
 bool light_shape_sample(const LightShape *shape, const LightQuery *from, float2 u, float3 *out_wi,
@@ -469,18 +439,12 @@ bool light_shape_sample(const LightShape *shape, const LightQuery *from, float2 
         return sample_sphere(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
     if (shape->kind == SCENE_LIGHT_DISK)
         return sample_disk(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
-    ShapeSample sample = {.shape = shape, .from = *from, .u = u};
-    light_shape_sample_rectangles(&sample, 1);
-    *out_wi = sample.wi;
-    *out_distance_m = sample.distance_m;
-    *out_pdf_solid_angle = sample.pdf_solid_angle;
-    return sample.is_seen;
+    return sample_rectangle(shape, from, u, out_wi, out_distance_m, out_pdf_solid_angle);
 }
 
 SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 direction,
                                float distance_m)
 {
-    const float operations = 8.0f;
     float3 P = f3_madd(position, distance_m, direction), n;
     if (shape->kind == SCENE_LIGHT_SPHERE)
         n = to_float3(
@@ -490,7 +454,7 @@ SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 
     float error = (float)shape->plane_error;
     float place = fabsf(n.x * position.x) + fabsf(n.y * position.y) + fabsf(n.z * position.z);
     return (SurfacePoint){
-        .P = P, .n = n, .error_m = operations * RAY_ROUNDING * (place + distance_m) + error};
+        .P = P, .n = n, .error_m = LIGHT_SHAPE_ROUNDING * (place + distance_m) + error};
 }
 
 /* The density of a direction to a rectangle that is sampled by solid angle; 0: it is sampled by area. */
@@ -498,7 +462,7 @@ static float window_pdf(const LightShape *shape, const LightQuery *from, const W
                         float3 direction, float distance_m)
 {
     SphericalRectangle r = spherical_rectangle(at->x0, at->x1, at->y0, at->y1, at->depth);
-    if (!(r.solid_angle > solid_angle_min_sr))
+    if (!(r.solid_angle > RECTANGLE_SOLID_ANGLE_MIN_SR))
         return 0.0f;
     RectangleSurface surface = surface_of(shape, from);
     Bilinear cosine = spherical_rectangle_cosine(&r, &surface);

@@ -64,17 +64,8 @@ float light_shape_cos_spread(const LightShape *shape);
  * end of this direction. */
 bool light_shape_sample(const LightShape *shape, const LightQuery *from, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle);
-/* What light_shape_sample is asked, and its answer. */
-typedef struct ShapeSample {
-    const LightShape *shape;
-    LightQuery from;
-    float2 u;
-    bool is_seen; /* what light_shape_sample returns; if true: */
-    float3 wi;
-    float distance_m, pdf_solid_angle;
-} ShapeSample;
-/* Samples `count` <= SSL_BLOCK rectangles at once, with the bits of light_shape_sample for each. */
-void light_shape_sample_rectangles(ShapeSample *samples, uint32_t count);
+/* The rounding of the point below, by its distance and place. */
+#define LIGHT_SHAPE_ROUNDING (8.0f * RAY_ROUNDING)
 /* The point of the surface that light_shape_sample has found, as far as rays from near `position` can tell. */
 SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 direction,
                                float distance_m);

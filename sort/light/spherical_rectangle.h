@@ -118,6 +118,10 @@ static inline Bilinear spherical_rectangle_cosine(const SphericalRectangle *r,
     return (Bilinear){a * scale, b * scale, c * scale, d * scale};
 }
 
+/* Below this the sum of four angles has lost too much of the solid angle; sampled by area instead, which is as good for what looks
+ * like a point. */
+#define RECTANGLE_SOLID_ANGLE_MIN_SR 1e-7
+
 /* Rectangles of many points, and a point on each: the fields are those of the functions above. */
 typedef struct SphericalRectangles {
     alignas(64) double x0[SSL_BLOCK];
@@ -128,8 +132,5 @@ typedef struct SphericalRectangles {
     double density[SSL_BLOCK];         /* of the point, per solid angle / solid_angle */
     double x[SSL_BLOCK], y[SSL_BLOCK]; /* where the solid angle is above 1e-7 */
 } SphericalRectangles;
-
-/* Computes the solid angle and the point of rectangles [0, count), with the bits of the functions above. */
-void spherical_rectangles_run(SphericalRectangles *rows, uint32_t count);
 
 #endif

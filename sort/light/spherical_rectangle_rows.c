@@ -1,2 +1,5 @@
 #define SPHERICAL_RECTANGLE_ROWS spherical_rectangle_rows
+#define RECTANGLE_LIGHT_ROWS     rectangle_light_rows
 #include "sort/light/spherical_rectangle_rows.inl"
+
+#include "sort/light/rectangle_light_rows.inl"

@@ -1,5 +1,6 @@
 /* Choosing does not spoil stratification: of lights and of lobes. And the solid angle of rectangles, against its formula
  * in long double. */
+#include "sort/light/rectangle_light.h"
 #include "sort/light/spherical_rectangle_rows.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
@@ -116,6 +117,90 @@ static void test_light_spherical_rectangles_have_the_bits_of_one(void **state)
     }
 }
 
+/* A rectangle light of any size, turn and place near the origin, every other one with a spread or two sides. */
+static LightShape any_rectangle(uint32_t i)
+{
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    SampleKey key = sample_key(3, 1, i, 9);
+    SceneLight light = {.kind = SCENE_LIGHT_RECTANGLE, .is_two_sided = i % 4 == 1};
+    float3 z = warp_sphere(sampler_2d(&independent, key, 0)), x, y;
+    float2 at = sampler_2d(&independent, key, 1), size = sampler_2d(&independent, key, 2);
+    f3_frame(z, &x, &y);
+    const float columns[4][3] = {{x.x, x.y, x.z},
+                                 {y.x, y.y, y.z},
+                                 {z.x, z.y, z.z},
+                                 {4.0f * at.x - 2.0f, 4.0f * at.y - 2.0f, 1.0f}};
+    for (int row = 0; row < 3; ++row)
+        for (int column = 0; column < 4; ++column)
+            light.light_to_world.m[row][column] = columns[column][row];
+    light.size_x_m = 1e-5f + size.x, light.size_y_m = 1e-5f + size.y;
+    light.spread_rad = i % 4 > 1 ? 0.2f + 2.5f * sampler_1d(&independent, key, 3) : 0.0f;
+    LightShape shape;
+    light_shape_init(&light, &shape);
+    return shape;
+}
+
+static void ask_rectangle(const LightShape *shape, uint32_t i, uint32_t k, RectangleLights *out)
+{
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    SampleKey key = sample_key(k, 4, i, 9);
+    float2 xy = sampler_2d(&independent, key, 0), u = sampler_2d(&independent, key, 2);
+    out->shape[k] = shape;
+    out->sides[k] = (i + k) % 4;
+    out->u[0][k] = u.x, out->u[1][k] = u.y;
+    wide_set3(
+        out->position, k,
+        f3(6.0f * xy.x - 3.0f, 6.0f * xy.y - 3.0f, 4.0f * sampler_1d(&independent, key, 1) - 2.0f));
+    wide_set3(out->normal, k, warp_sphere(sampler_2d(&independent, key, 3)));
+}
+
+/* Each class of CPUs gives rectangle lights, of one shape or of many and in any company, the bits of one of them alone; and what
+ * it says is what the functions of the shape say. */
+static void test_light_rectangle_lights_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    void (*const codes[WIDE_CLASSES])(RectangleLights *lights, uint32_t count) = {
+        rectangle_light_rows, rectangle_light_rows_v3, rectangle_light_rows_v4};
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < 500; ++i) {
+        LightShape shapes[SSL_BLOCK];
+        static RectangleLights many, alone;
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            shapes[k] = any_rectangle(SSL_BLOCK * i + k);
+            ask_rectangle(&shapes[i % 2 ? k : 0], i, k, &many);
+        }
+        for (uint32_t c = 0; c <= wide_class_here(); ++c) {
+            codes[c](&many, SSL_BLOCK);
+            for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+                const LightShape *shape = many.shape[k];
+                float3 wi = wide_get3(many.wi, k), position = wide_get3(many.position, k);
+                ask_rectangle(shape, i, k, &alone);
+                alone.shape[0] = shape, alone.sides[0] = alone.sides[k];
+                alone.u[0][0] = alone.u[0][k], alone.u[1][0] = alone.u[1][k];
+                wide_set3(alone.position, 0, position);
+                wide_set3(alone.normal, 0, wide_get3(alone.normal, k));
+                rectangle_lights_sample(&alone, 1);
+                assert_int_equal(alone.is_seen[0], many.is_seen[k]);
+                if (!many.is_seen[k])
+                    continue;
+                ++seen;
+                float3 alone_wi = wide_get3(alone.wi, 0);
+                assert_memory_equal(&alone_wi, &wi, sizeof wi);
+                assert_memory_equal(&alone.pdf[0], &many.pdf[k], sizeof(float));
+                assert_memory_equal(&alone.distance_m[0], &many.distance_m[k], sizeof(float));
+                float beam = light_shape_beam(shape, wi);
+                assert_memory_equal(&beam, &many.beam[k], sizeof beam);
+                SurfacePoint end = light_shape_point(shape, position, wi, many.distance_m[k]);
+                float3 P = wide_get3(many.end, k), n = wide_get3(many.end_n, k);
+                assert_memory_equal(&end.P, &P, sizeof P);
+                assert_memory_equal(&end.n, &n, sizeof n);
+                assert_memory_equal(&end.error_m, &many.end_error_m[k], sizeof(float));
+            }
+        }
+    }
+    assert_true(seen > 1000);
+}
+
 /* --- lights --------------------------------------------------------------------------------- */
 
 /* The mean square error of the irradiance at the origin by PAIRS samples, relative to its square. */
@@ -206,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_light_spherical_rectangle_is_even),
         cmocka_unit_test(test_light_spherical_rectangles_have_the_bits_of_one),
+        cmocka_unit_test(test_light_rectangle_lights_have_the_bits_of_one),
         cmocka_unit_test(test_light_choice_keeps_strata),
         cmocka_unit_test(test_light_lobes_keep_strata),
     };
