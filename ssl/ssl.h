@@ -78,7 +78,9 @@ enum {
     /* Passes count its light as that, whatever the words above say. */
     SSL_LOBE_SEEN_AS_GLOSSY = 512,
     SSL_LOBE_SEEN_AS_TRANSMISSION = 1024,
-    SSL_LOBE_RECIPROCAL = 2048 /* exchanging light and viewer changes nothing */
+    SSL_LOBE_RECIPROCAL = 2048, /* exchanging light and viewer changes nothing */
+    /* No word: sample reads the third random number, or may. */
+    SSL_LOBE_THIRD = 4096
 };
 
 /* Returns the word of one of these kinds: "reflection"; NULL: there is no such kind. The string is static. */

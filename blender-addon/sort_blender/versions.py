@@ -24,6 +24,8 @@ BENT_NORMALS_ARE_VALID = bpy.app.version < (4, 0, 0)
 # --- closures -------------------------------------------------------------------------------------------------
 # Since 4.0, Multiscatter GGX makes single scattering brighter by a factor of the view; before, light goes from facet to facet.
 MULTISCATTER = 1.0 if bpy.app.version < (4, 0, 0) else 2.0  # of closures
+# Since 4.0, each microfacet of glass reflects by its own angle, and light is refracted into translucent bodies.
+CLOSURES_AS_4 = bpy.app.version >= (4, 0, 0)
 # Since 4.3, rough diffuse reflection loses no energy.
 DIFFUSE_KEEPS_ENERGY = bpy.app.version >= (4, 3, 0)
 # Since 5.0, what has no material is a Principled BSDF.

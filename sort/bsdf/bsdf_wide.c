@@ -57,13 +57,12 @@ uint16_t bsdf_block_scattering(const BsdfBlock *b)
     return wide_lanes(has_lobe);
 }
 
-uint16_t bsdf_block_two_sided(const BsdfBlock *b)
+uint16_t bsdf_block_third(const BsdfBlock *b)
 {
-    const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
-    WideInts has_both;
+    WideInts reads;
     for (uint32_t i = 0; i < SSL_BLOCK; ++i)
-        has_both[i] = -((b->flags[i] & both) == both);
-    return wide_lanes(has_both);
+        reads[i] = -((b->flags[i] & SSL_LOBE_THIRD) != 0);
+    return wide_lanes(reads);
 }
 
 void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK])

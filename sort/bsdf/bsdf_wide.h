@@ -83,8 +83,8 @@ void bsdf_block_begin(BsdfBlock *b);
 uint16_t bsdf_block_smooth(const BsdfBlock *b);
 /* Returns the lanes that have a lobe. */
 uint16_t bsdf_block_scattering(const BsdfBlock *b);
-/* Returns the lanes in which sampling looks at the third random number: a lobe both reflects and refracts, or is a fibre's. */
-uint16_t bsdf_block_two_sided(const BsdfBlock *b);
+/* Returns the lanes in which sampling may look at the third random number. */
+uint16_t bsdf_block_third(const BsdfBlock *b);
 /* Sets the sides, SSL_LOBE_REFLECTION and SSL_LOBE_TRANSMISSION, from which lobes that are no deltas bring light that falls
  * with the cosine at the normal; 0 where a fibre brings it from all around. */
 void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK]);

@@ -285,7 +285,7 @@ static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const Bsdf
                              WideRow out_pdf)
 {
     live &= bsdf_block_scattering(block);
-    WIDE_EACH(k, live & bsdf_block_two_sided(block))
+    WIDE_EACH(k, live & bsdf_block_third(block))
     {
         const Path *path = &w->paths[points->path[k]];
         u[2][k] = sampler_1d(&w->shared->sampler, path->key,

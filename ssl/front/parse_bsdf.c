@@ -132,6 +132,28 @@ static void check_lobe(const Parser *p, const Lobe *lobe)
         report(p->diags, LOBE_MEMBER, lobe->span, "a lobe that is not a delta needs eval");
 }
 
+/* Whether sample may read the third random number: it has u otherwise than as u.x, u.y or u.xy, or it is left out, and
+ * then chooses between two sides by it. */
+static bool reads_third(const Bsdf *b, const Lobe *lobe)
+{
+    static const char *const others[] = {"x", "y", "xy"};
+    const uint32_t sides = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;
+    const Token *tokens = b->p->tokens;
+    if (!lobe->sample)
+        return (lobe->flags & sides) == sides;
+    for (uint32_t i = lobe->sample_tokens.begin; i < lobe->sample_tokens.end; ++i) {
+        if (tokens[i].kind != TOKEN_NAME || strcmp(tokens[i].text, "u") != 0)
+            continue;
+        bool is_part = tokens[i + 1].kind == TOKEN_DOT && tokens[i + 2].kind == TOKEN_NAME;
+        bool is_other = false;
+        for (size_t k = 0; is_part && k < SORT_COUNT_OF(others); ++k)
+            is_other = is_other || strcmp(tokens[i + 2].text, others[k]) == 0;
+        if (!is_other)
+            return true;
+    }
+    return false;
+}
+
 /* lobe words { statements, eval { ... }, sample { ... } } */
 static void parse_lobe(Bsdf *b)
 {
@@ -156,6 +178,7 @@ static void parse_lobe(Bsdf *b)
     lobe.body = ARENA_NEW(p->arena, Stmt);
     *lobe.body = (Stmt){.kind = STMT_BLOCK, .span = lobe.span, .list = {list.data, list.count}};
     check_lobe(p, &lobe);
+    lobe.flags |= reads_third(b, &lobe) ? SSL_LOBE_THIRD : 0;
     array_push(p->arena, &b->lobes, lobe);
 }
 

@@ -81,21 +81,38 @@ else:
     surface("Principled BSDF, coat", PRINCIPLED, 0.02, None, Base_Color=(0.2, 0.3, 0.6, 1), Coat_Weight=0.8, Coat_Roughness=0.2,
             Coat_IOR=1.6, Coat_Tint=(0.9, 0.6, 0.4, 1))
     surface("Principled BSDF, metal", PRINCIPLED, 0.02, None, Metallic=1.0, Roughness=0.4)
-    surface("Principled BSDF, brushed metal", PRINCIPLED, 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4,
+    surface("Principled BSDF, brushed metal", PRINCIPLED, 0.03, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4,
             Anisotropic_Rotation=0.1)
     surface("Principled BSDF, metal with an edge tint", PRINCIPLED, 0.02, None, Metallic=1.0, Roughness=0.4,
             Base_Color=(0.9, 0.7, 0.4, 1), Specular_Tint=(0.8, 0.3, 0.1, 1))
-    surface("Principled BSDF, glass", PRINCIPLED, 0.02, None, Transmission_Weight=1.0, Roughness=0.3, Base_Color=(0.9, 0.7, 0.5, 1))
+    surface("Principled BSDF, glass", PRINCIPLED, 0.03, None, Transmission_Weight=1.0, Roughness=0.3, Base_Color=(0.9, 0.7, 0.5, 1))
     surface("Principled BSDF, emission and alpha", PRINCIPLED, 0.02, None, Emission_Color=(0.2, 0.5, 0.9, 1), Emission_Strength=0.4,
             Alpha=0.6)
     surface("Principled BSDF, sheen", PRINCIPLED, 0.02, None, Base_Color=(0.1, 0.1, 0.1, 1), Sheen_Weight=1.0, Sheen_Roughness=0.4)
-    surface("Principled BSDF, subsurface", PRINCIPLED, 0.2, None, Subsurface_Weight=1.0, Subsurface_Scale=0.1,
+    surface("Principled BSDF, subsurface", PRINCIPLED, 0.04, None, Subsurface_Weight=1.0, Subsurface_Scale=0.1,
             Specular_IOR_Level=0.0)
     if "Diffuse Roughness" in inputs_of(PRINCIPLED):
-        surface("Principled BSDF, rough diffuse", PRINCIPLED, 0.03, None, Base_Color=(0.7, 0.6, 0.5, 1), Diffuse_Roughness=0.8)
+        surface("Principled BSDF, rough diffuse", PRINCIPLED, 0.02, None, Base_Color=(0.7, 0.6, 0.5, 1), Diffuse_Roughness=0.8)
+
+    surface("Principled BSDF, skin", PRINCIPLED, 0.04, {"subsurface_method": "RANDOM_WALK_SKIN"}, Base_Color=(0.8, 0.5, 0.3, 1),
+            Subsurface_Weight=1.0, Subsurface_Scale=0.3)
+    surface("Subsurface Scattering, skin", "ShaderNodeSubsurfaceScattering", 0.04, {"falloff": "RANDOM_WALK_SKIN"},
+            Color=(0.8, 0.5, 0.3, 1), Scale=0.3)
+    surface("Subsurface Scattering, less rough", "ShaderNodeSubsurfaceScattering", 0.04, {"falloff": "RANDOM_WALK"},
+            Color=(0.8, 0.5, 0.3, 1), Scale=2.0, Roughness=0.3, IOR=1.6)
+    surface("Glass BSDF, Beckmann", "ShaderNodeBsdfGlass", 0.03, {"distribution": "BECKMANN"}, Roughness=0.3)
+    surface("Glass BSDF, coloured, without loss", "ShaderNodeBsdfGlass", 0.04, {"distribution": "MULTI_GGX"}, Roughness=0.5,
+            Color=(0.9, 0.7, 0.5, 1))
+    surface("Principled BSDF, thin film", PRINCIPLED, 0.03, None, Base_Color=(0.1, 0.1, 0.1, 1), IOR=1.8, Roughness=0.3,
+            Thin_Film_Thickness=420.0, Thin_Film_IOR=1.33)
+    surface("Principled BSDF, thin film on glass", PRINCIPLED, 0.03, None, Transmission_Weight=1.0, Roughness=0.3, IOR=1.5,
+            Thin_Film_Thickness=350.0, Thin_Film_IOR=2.0)
+    if "Thin Film Thickness" in inputs_of("ShaderNodeBsdfGlass"):
+        surface("Glass BSDF, thin film", "ShaderNodeBsdfGlass", 0.03, {"distribution": "MULTI_GGX"}, Roughness=0.2,
+                Thin_Film_Thickness=500.0, Thin_Film_IOR=1.8)
 
 METALLIC = "ShaderNodeBsdfMetallic"
-surface("Metallic BSDF", METALLIC, 0.02, None, Roughness=0.3)
+surface("Metallic BSDF", METALLIC, 0.03, None, Roughness=0.3)
 surface("Metallic BSDF, dark edge", METALLIC, 0.02, {"distribution": "GGX"}, Roughness=0.5, Edge_Tint=(0.3, 0.1, 0.05, 1))
 surface("Metallic BSDF, brushed", METALLIC, 0.03, None, Roughness=0.4, Anisotropy=0.6, Rotation=0.2)
 surface("Metallic BSDF, physical", METALLIC, 0.03, {"fresnel_type": "PHYSICAL_CONDUCTOR"}, Roughness=0.3)

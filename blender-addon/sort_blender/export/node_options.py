@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import bpy
 
-from ..versions import DIFFUSE_KEEPS_ENERGY, MULTISCATTER, VORONOI_AS_5
+from ..versions import CLOSURES_AS_4, DIFFUSE_KEEPS_ENERGY, MULTISCATTER, VORONOI_AS_5
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -39,7 +39,7 @@ def take(*names: str, **renamed: str) -> Callable[[bpy.types.Node], dict]:
 
 def principled(node: bpy.types.Node) -> dict:
     found = {"multiscatter": MULTISCATTER if node.distribution == "MULTI_GGX" else 0.0}
-    return found if "Coat Weight" in node.inputs else {**found, "subsurface_method": node.subsurface_method}
+    return {**found, "subsurface_method": node.subsurface_method}
 
 
 def diffuse(node: bpy.types.Node) -> dict:
@@ -50,11 +50,15 @@ def glossy(node: bpy.types.Node) -> dict:
     return {"distribution": node.distribution, "multiscatter": MULTISCATTER}
 
 
+def glass(node: bpy.types.Node) -> dict:
+    return {"distribution": node.distribution, "by_facet": CLOSURES_AS_4}
+
+
 def subsurface(node: bpy.types.Node) -> dict:
     """Blender 4 calls the walk of a fixed radius RANDOM_WALK, and the other one RANDOM_WALK_SKIN."""
-    is_4 = "RANDOM_WALK_SKIN" in node.bl_rna.properties["falloff"].enum_items
     in_3 = {"RANDOM_WALK": "RANDOM_WALK_FIXED_RADIUS", "RANDOM_WALK_SKIN": "RANDOM_WALK"}
-    return {"falloff": in_3.get(node.falloff, node.falloff) if is_4 else node.falloff}
+    falloff = in_3.get(node.falloff, node.falloff) if CLOSURES_AS_4 else node.falloff
+    return {"falloff": falloff, "is_refracted": CLOSURES_AS_4}
 
 
 def index(**enums: tuple) -> Callable[[bpy.types.Node], dict]:
@@ -106,8 +110,6 @@ def finish_principled(builder, node: bpy.types.Node, name: str) -> None:
     if _is_used(builder, name, "subsurface_weight" if is_4 else "subsurface"):
         if node.subsurface_method == "BURLEY":
             builder.warn(node, "Christensen-Burley is rendered as a random walk")
-        elif node.subsurface_method == "RANDOM_WALK_SKIN":
-            builder.warn(node, "Random Walk (Skin) is rendered as Random Walk")
 
 
 def _warn_of_ior(builder, node: bpy.types.Node, name: str) -> None:

@@ -91,17 +91,16 @@ NOT_CLOSURES = {"bump", "fresnel", "layer_weight"}  # of these
 NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
         lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
-        inputs=THIN_FILM, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
-        options=opt.principled,
-        lacks="Christensen-Burley subsurface is rendered as a random walk, with a mean attenuation on exit; correlated shadowing; not read, of "
-              "Blender 4: Thin Film"),
+        outputs={"BSDF": "surface"}, finish=opt.finish_principled, options=opt.principled,
+        lacks="Christensen-Burley subsurface is rendered as a random walk, with a mean attenuation on exit; correlated shadowing; of "
+              "Blender 5: metals have no thin film"),
     "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf", options=opt.diffuse),
     "ShaderNodeBsdfGlossy": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
-    "ShaderNodeBsdfGlass": _shader("glass_bsdf", inputs=THIN_FILM, options=opt.take("distribution"), finish=opt.finish_glass,
-        lacks="correlated shadowing; not read, of Blender 5: Thin Film"),
+    "ShaderNodeBsdfGlass": _shader("glass_bsdf", options=opt.glass, finish=opt.finish_glass,
+        lacks="coloured Multiscatter GGX of Blender 4 is brighter by 3 % at roughness 0.5"),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
     "ShaderNodeBsdfMetallic": _shader(
         "metallic_bsdf", inputs=THIN_FILM, options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
@@ -112,7 +111,7 @@ NODES = {
     "ShaderNodeBsdfVelvet": _shader("velvet_bsdf"),
     "ShaderNodeBsdfToon": _shader("toon_bsdf", options=opt.take("component")),
     "ShaderNodeSubsurfaceScattering": _shader("subsurface_scattering", outputs={"BSSRDF": "bssrdf"},
-                                              inputs={"Roughness": None}, options=opt.subsurface, finish=opt.finish_subsurface,
+                                              options=opt.subsurface, finish=opt.finish_subsurface,
                                               lacks="Christensen-Burley is rendered as a random walk"),
     "ShaderNodeEmission": _shader("emission", outputs={"Emission": "light"}),
     "ShaderNodeHoldout": _shader("holdout", outputs={"Holdout": "hole"}),

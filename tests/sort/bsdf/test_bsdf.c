@@ -74,7 +74,7 @@ static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
 }
 
 /* Cartoons are not physics; layers dim what they cover by where one looks from; hair knows where the view ray hit
- * the fibre; fits of a lobe are made for each direction of the viewer. */
+ * the fibre; fits of a lobe are made for each direction of the viewer; from inside a film is thinner. */
 static bool is_one_way(const BsdfCase *c)
 {
     static const char *const one_way[] = {"ToonDiffuse",    "ToonGlossy",       "Hair",
@@ -83,6 +83,8 @@ static bool is_one_way(const BsdfCase *c)
     for (size_t i = 0; i < SORT_COUNT_OF(one_way); ++i)
         if (strcmp(first, one_way[i]) == 0)
             return true;
+    if (strcmp(first, "FilmDielectric") == 0 && c->closures[0].args[10] > 0.0f)
+        return true;
     return one_is_layer(first) && c->closure_count > 1;
 }
 

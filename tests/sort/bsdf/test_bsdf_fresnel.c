@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-static SslProbe *dielectric_probe, *metal_probe, *schlick_probe, *tinted_probe;
+static SslProbe *dielectric_probe, *metal_probe, *schlick_probe, *tinted_probe, *film_probe;
 
 /* Returns the reflectance; *out_cos_t: the cosine of the refracted direction. */
 static float refract(float cos_i, float eta, float *out_cos_t)
@@ -162,6 +162,88 @@ static void test_fresnel_tinted(void **state)
         }
 }
 
+static float3 film(float cos_i, float eta, float index, float nanometres)
+{
+    return ssl_probe_at(film_probe, (float[]){cos_i, eta, index, nanometres});
+}
+
+static void assert_grey(float3 c, double expected, double error)
+{
+    assert_true(fabs((double)c.x - expected) < error);
+    assert_true(fabs((double)c.y - expected) < error);
+    assert_true(fabs((double)c.z - expected) < error);
+}
+
+/* Nothing interferes where the film has no thickness, or the index of what lies on one side of it. */
+static void test_fresnel_of_a_film_that_is_none(void **state)
+{
+    (void)state;
+    for (float c = 0.05f; c < 1.0f; c += 0.1f) {
+        double bare = (double)dielectric(c, 1.5f), inside = (double)dielectric(c, 1 / 1.5f);
+        assert_grey(film(c, 1.5f, 1.9f, 0.0f), bare, 1e-4);
+        assert_grey(film(c, 1 / 1.5f, 1.2f, 0.0f), inside, 1e-4);
+        assert_grey(film(c, 1.5f, 1.5f, 300.0f), bare, 1e-4);
+        assert_grey(film(c, 1.5f, 1.0f, 700.0f), bare, 1e-4);
+    }
+    assert_grey(film(0.5f, 1 / 1.5f, 1.0f, 400.0f), 1.0, 1e-6); /* total reflection */
+}
+
+/* By the observer's sums of Gaussians [Wyman2013] instead of sixteen wavelengths. */
+static void rgb_of_wavelength(double nm, double rgb[3])
+{
+    static const double lobes[7][5] = {
+        {0, 0.362, 442.0, 0.0624, 0.0374},  {0, 1.056, 599.8, 0.0264, 0.0323},
+        {0, -0.065, 501.1, 0.0490, 0.0382}, {1, 0.821, 568.8, 0.0213, 0.0247},
+        {1, 0.286, 530.9, 0.0613, 0.0322},  {2, 1.217, 437.0, 0.0845, 0.0278},
+        {2, 0.681, 459.0, 0.0385, 0.0725},
+    };
+    static const double to_rgb[3][3] = {{3.2404542, -1.5371385, -0.4985314},
+                                        {-0.9692660, 1.8760108, 0.0415560},
+                                        {0.0556434, -0.2040259, 1.0572252}};
+    double xyz[3] = {0.0, 0.0, 0.0};
+    for (size_t i = 0; i < SORT_COUNT_OF(lobes); ++i) {
+        double x = (nm - lobes[i][2]) * (nm < lobes[i][2] ? lobes[i][3] : lobes[i][4]);
+        xyz[(size_t)lobes[i][0]] += lobes[i][1] * exp(-0.5 * x * x);
+    }
+    for (uint32_t c = 0; c < 3; ++c)
+        rgb[c] = to_rgb[c][0] * xyz[0] + to_rgb[c][1] * xyz[1] + to_rgb[c][2] * xyz[2];
+}
+
+/* The reflectance of a film at normal incidence, by light that interferes at each of 400 wavelengths. */
+static void film_by_wavelengths(double eta, double index, double nanometres, double rgb[3])
+{
+    double white[3] = {0.0, 0.0, 0.0}, sum[3] = {0.0, 0.0, 0.0};
+    double a = (1 - index) / (1 + index), b = (index - eta) / (index + eta);
+    for (double nm = 380.5; nm < 780.0; nm += 1.0) {
+        double weight[3],
+            wave = 2 * a * b * cos(2 * 3.14159265358979 * 2 * index * nanometres / nm);
+        rgb_of_wavelength(nm, weight);
+        for (uint32_t c = 0; c < 3; ++c) {
+            white[c] += weight[c];
+            sum[c] += weight[c] * (a * a + b * b + wave) / (1 + a * a * b * b + wave);
+        }
+    }
+    for (uint32_t c = 0; c < 3; ++c)
+        rgb[c] = fmin(fmax(sum[c] / white[c], 0.0), 1.0);
+}
+
+static void test_fresnel_of_a_film(void **state)
+{
+    (void)state;
+    double least = 1.0, most = 0.0;
+    for (double nanometres = 50; nanometres < 1000; nanometres += 35)
+        for (double index = 1.2; index < 2.3; index += 0.25) {
+            double expected[3];
+            film_by_wavelengths(1.5, index, nanometres, expected);
+            float3 found = film(1.0f, 1.5f, (float)index, (float)nanometres);
+            assert_true(fabs((double)found.x - expected[0]) < 0.006);
+            assert_true(fabs((double)found.y - expected[1]) < 0.006);
+            assert_true(fabs((double)found.z - expected[2]) < 0.006);
+            least = fmin(least, expected[1]), most = fmax(most, expected[1]);
+        }
+    assert_true(least < 0.01 && most > 0.2); /* there was something to find */
+}
+
 static int create_probes(void **state)
 {
     (void)state;
@@ -177,6 +259,8 @@ static int create_probes(void **state)
     tinted_probe = ssl_probe_create("float c, float eta, float f0",
                                     "color(bsdf_tinted_fresnel(bsdf_tinted(color(f0), eta), c).r, "
                                     "bsdf_tinted_average(bsdf_tinted(color(f0), eta)).r, 0)");
+    film_probe = ssl_probe_create("float c, float eta, float index, float nanometres",
+                                  "bsdf_film_fresnel(c, eta, index, nanometres)");
     return 0;
 }
 
@@ -187,6 +271,7 @@ static int destroy_probes(void **state)
     ssl_probe_destroy(metal_probe);
     ssl_probe_destroy(schlick_probe);
     ssl_probe_destroy(tinted_probe);
+    ssl_probe_destroy(film_probe);
     return 0;
 }
 
@@ -198,6 +283,8 @@ int main(void)
         cmocka_unit_test(test_fresnel_dielectric_brewster_and_total_reflection),
         cmocka_unit_test(test_fresnel_dielectric_is_symmetric),
         cmocka_unit_test(test_fresnel_metal),
+        cmocka_unit_test(test_fresnel_of_a_film_that_is_none),
+        cmocka_unit_test(test_fresnel_of_a_film),
         cmocka_unit_test(test_fresnel_schlick),
         cmocka_unit_test(test_fresnel_tinted),
     };

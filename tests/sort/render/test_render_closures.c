@@ -131,6 +131,33 @@ static void test_subsurface_strategies_agree(void **state)
     }
 }
 
+/* EON draws directions in two ways, between which the third random number chooses. */
+static void test_rough_diffuse_white_furnace(void **state)
+{
+    (void)state;
+    for (WaveStrategy s = WAVE_STRATEGY_MIS; s <= WAVE_STRATEGY_BSDFS; ++s) {
+        Picture p = render_sphere("make_closure<EON>(color(1), 0.8, N)", 256, 4, s);
+        for (int c = 0; c < 3; ++c)
+            assert_channel(&p, c, 1.0, 4.0 * p.error[c] + 0.002);
+    }
+}
+
+/* As Subsurface, whether light is refracted into the body or enters diffusely. */
+static void test_refracted_subsurface_white_furnace(void **state)
+{
+    (void)state;
+    static const char *const entries[] = {"1.4, 1, 0", "1.5, 0.2, 0", "1.33, 1, 0.5"};
+    for (size_t i = 0; i < SORT_COUNT_OF(entries); ++i) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "make_closure<RefractedSubsurface>(color(1), color(0.8, 0.4, 0.2), 0.0, %s, N)",
+                 entries[i]);
+        Picture p = render_sphere(text, 32, 1024, WAVE_STRATEGY_MIS);
+        for (int c = 0; c < 3; ++c)
+            assert_channel(&p, c, 1.0, 0.004);
+    }
+}
+
 /* A layer takes the light that it reflects from the layers below, and no more. */
 static void test_layers_keep_energy(void **state)
 {
@@ -247,6 +274,8 @@ int main(void)
         cmocka_unit_test(test_subsurface_white_furnace),
         cmocka_unit_test(test_subsurface_returns_its_albedo),
         cmocka_unit_test(test_subsurface_strategies_agree),
+        cmocka_unit_test(test_rough_diffuse_white_furnace),
+        cmocka_unit_test(test_refracted_subsurface_white_furnace),
         cmocka_unit_test(test_layers_keep_energy),
         cmocka_unit_test(test_layer_over_nothing),
         cmocka_unit_test(test_holdout_cuts_the_picture),
