@@ -13,8 +13,14 @@
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 
-/* Arms up to weight ARM_ALWAYS are computed without a test; ARM_HEAVY is the weight of expensive instructions. */
-enum { ARM_ALWAYS = 12, ARM_HEAVY = 1000 };
+/* Arms up to weight ARM_ALWAYS are computed without a test, and in functions of more than LONG_FUNCTION instructions, where
+ * blocks and phis make LLVM slow, up to ARM_ALWAYS_LONG. ARM_HEAVY is the weight of expensive instructions. */
+enum { ARM_ALWAYS = 12, ARM_ALWAYS_LONG = 24, LONG_FUNCTION = 8192, ARM_HEAVY = 1000 };
+
+static uint32_t arm_limit(const Gen *g)
+{
+    return g->func->insts.count > LONG_FUNCTION ? ARM_ALWAYS_LONG : ARM_ALWAYS;
+}
 
 LLVMValueRef gen_any(Gen *g, LLVMValueRef mask)
 {
@@ -60,7 +66,7 @@ static uint32_t weight_of(const Gen *g, const IrInst *inst)
         return ARM_HEAVY;
     case IR_IF: {
         uint32_t weight = 2;
-        for (uint32_t arm = 0; arm < 2 && weight <= ARM_ALWAYS; ++arm)
+        for (uint32_t arm = 0; arm < 2 && weight <= arm_limit(g); ++arm)
             weight += gen_region_weight(g, inst->region_first + arm);
         return weight;
     }
@@ -72,7 +78,7 @@ static uint32_t weight_of(const Gen *g, const IrInst *inst)
 uint32_t gen_region_weight(const Gen *g, IrRegionId region)
 {
     uint32_t weight = 0;
-    for (IrInstId id = ir_region(g->func, region)->first; id && weight <= ARM_ALWAYS;
+    for (IrInstId id = ir_region(g->func, region)->first; id && weight <= arm_limit(g);
          id = ir_inst(g->func, id)->next)
         weight += weight_of(g, ir_inst(g->func, id));
     return weight;
@@ -100,7 +106,7 @@ static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef 
     const IrValue *yielded = ir_args(g->func, yield);
     uint32_t weight = gen_region_weight(g, region);
     LLVMValueRef mask_before = g->mask;
-    bool was_whole = g->mask_is_whole, is_skipped = weight > ARM_ALWAYS;
+    bool was_whole = g->mask_is_whole, is_skipped = weight > arm_limit(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder), end = NULL;
     bool *is_outer = ARENA_ARRAY(g->arena, bool, yield->arg_count + 1u);
     for (uint32_t i = 0; i < yield->arg_count; ++i)

@@ -27,15 +27,17 @@ enum { NOT_OPTIMISED = 1 }; /* takes LLVM a quarter of the time */
 
 /* These passes take a third of O2's time. More is not needed, because a shader's IR is already folded, value-numbered
  * and without dead code, and has one function to inline and nothing to vectorise. */
-#define PASSES(gvn)                                                                                \
-    "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE       \
-    ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"                                     \
-    "loop(indvars,loop-unroll-full)," gvn "," JIT_INSTCOMBINE ",jump-threading,dse,simplifycfg)"
-static const char default_passes[] = PASSES("gvn");
-/* The passes for more than LARGE_INSTRUCTIONS. Plain gvn searches hundreds of blocks for the source of each load, which
- * takes nine tenths of the time of all passes in a shader with thousands of lookups. */
-static const char large_passes[] = PASSES("gvn<no-memdep>");
-enum { LARGE_INSTRUCTIONS = 20000 };
+static const char default_passes[] =
+    "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
+    ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "loop(indvars,loop-unroll-full),gvn," JIT_INSTCOMBINE ",jump-threading,dse,simplifycfg)";
+/* The passes for more than LARGE_INSTRUCTIONS. gvn searches hundreds of blocks for the source of each load; what it and a
+ * second round of instcombine find in long code, early-cse finds in a fifth of the time. */
+static const char large_passes[] =
+    "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
+    ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "loop(indvars,loop-unroll-full),early-cse<memssa>,dse,simplifycfg)";
+enum { LARGE_INSTRUCTIONS = 10000 };
 /* What is left of these instructions when they are optimised has a code generator of its own (long_code.cpp). */
 enum { LONG_CODE = 10000 };
 

@@ -1,8 +1,8 @@
-/* LLVM's C API has one list of passes for all code. Two of them do not pay in long kernels:
+/* LLVM's C API has one list of passes for all code. Three of them do not pay in long kernels:
  *
  *   MachineCSE       looks at all uses of a value for each instruction that could share it, and a long kernel uses a constant
  *                    thousands of times: half the time of 10,000 statements. The IR has no common subexpressions left
- *   post-RA sched.   orders instructions again after registers are assigned; the machine does that itself */
+ *   schedulers       order instructions again before and after registers are assigned; the machine does that itself */
 #include "ssl/jit/long_code.h"
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SmallString.h>
@@ -37,6 +37,7 @@ bool jit_emit_long_code(LLVMTargetMachineRef machine, LLVMModuleRef module,
     auto *info = new llvm::MachineModuleInfoWrapperPass(target); /* the pass manager's, as all */
     llvm::TargetPassConfig *config = target->createPassConfig(passes);
     config->disablePass(&llvm::MachineCSEID);
+    config->disablePass(&llvm::MachineSchedulerID);
     config->disablePass(&llvm::PostRASchedulerID);
     passes.add(config);
     passes.add(info);
