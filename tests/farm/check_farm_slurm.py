@@ -3,6 +3,7 @@
 Tasks, a node's daemon and the controller are killed, jobs are put back, cancelled and reach their time limit, the disk is full; a node is
 slow, one has another CPU class. The pictures have the bits of single renders. Exit code 77: there is no Slurm here."""
 
+import errno
 import os
 import signal
 import stat
@@ -162,13 +163,24 @@ class Disk:
         if not self.is_mounted:
             print("no disk can be mounted here: a full one is not tried")
             return
+        room = manifest(farm)["film_bytes"] // 2
+        with open(self.ballast, "wb") as ballast:
+            def is_missed():
+                self.take_all_but(room, ballast)
+                return [r for r in records(farm) if r["outcome"] == "failed" and "No space left" in r["message"]]
+
+            wait(is_missed, "nobody misses room")
+        self.ballast.unlink()
+
+    def take_all_but(self, room, ballast):
+        """Takes what is free now; tasks write and remove checkpoints meanwhile, so that it may be gone, and is worth trying again."""
         free = os.statvfs(self.path)
-        self.ballast.write_bytes(bytes(free.f_bavail * free.f_bsize - manifest(farm)["film_bytes"] // 2))
-        try:
-            wait(lambda: [r for r in records(farm) if r["outcome"] == "failed" and "No space left" in r["message"]],
-                 "nobody misses room")
-        finally:
-            self.ballast.unlink()
+        spare = free.f_bavail * free.f_bsize - room
+        if spare > 0:
+            try:
+                os.posix_fallocate(ballast.fileno(), os.fstat(ballast.fileno()).st_size, spare)
+            except OSError as error:
+                assert error.errno == errno.ENOSPC, error
 
 
 def tend(cluster):
