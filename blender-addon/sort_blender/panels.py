@@ -157,8 +157,10 @@ class SORT_PT_passes(_RenderPanel):
             for part in ("direct", "indirect", "color"):
                 row.prop(layer, f"use_pass_{kind}_{part}", text=part.capitalize(), toggle=True)
         column = layout.column(heading="Light", align=True)
-        for name in ("use_pass_emit", "use_pass_environment"):
+        for name in ("use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion"):
             column.prop(layer, name)
+        if layer.use_pass_ambient_occlusion and context.scene.world:
+            column.prop(context.scene.world.light_settings, "distance", text="AO Distance")
         if hasattr(layer, "cycles"):
             column.prop(layer.cycles, "use_pass_shadow_catcher")
         column = layout.column(heading="Cryptomatte", align=True)

@@ -43,6 +43,9 @@ def _seed(scene: bpy.types.Scene, _: bpy.types.ViewLayer) -> int:
     return (settings.seed + scene.frame_current if settings.animate_seed else settings.seed) % (1 << 32)
 
 
+NO_WORLD_OCCLUSION_M = 10.0  # Blender's default
+
+
 FORMS = {
     "samples": Form("Samples", BY_HAND, soft_max=4096, cost="time grows in proportion; four times as many halve the noise", exported=lambda scene, layer: layer.samples or scene.sort.samples),
     "max_depth": Form("Max Depth", default=13, soft_max=64, cost="each one more takes time where paths go on, as in bright rooms and glass; too few darken them", of_cycles=lambda cycles: cycles.max_bounces + 1),
@@ -56,10 +59,16 @@ FORMS = {
     "seed": Form("Seed", BY_HAND, exported=_seed),
 }
 
+def _occlusion_distance(scene: bpy.types.Scene) -> float:
+    """Blender's 0 means that nothing darkens; the renderer's, that it chooses the distance."""
+    return max(scene.world.light_settings.distance, 1e-6) if scene.world else NO_WORLD_OCCLUSION_M
+
+
 # Rows that are no property of the add-on: Blender or Cycles has the setting already.
 ELSEWHERE = {
     "transparent_film": lambda scene: scene.render.film_transparent,
     "film_exposure": lambda scene: getattr(getattr(scene, "cycles", None), "film_exposure", 1.0),
+    "ao_distance_m": _occlusion_distance,
 }
 
 

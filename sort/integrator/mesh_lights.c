@@ -50,7 +50,7 @@ void wave_find_end(const Wave *w, uint32_t i, float3 from, LightRows *lights, ui
 void wave_send_to_mesh(Wave *w, uint32_t shadow, SurfaceLane surface, const LightRows *lights,
                        Spectrum factor)
 {
-    uint32_t k = surface.lane, i = w->lights[shadow].path;
+    uint32_t k = surface.lane, i = w->shadow.lights[shadow].path;
     Ray ray = {.origin = surface_vector(surface, surface.block->P),
                .direction = wide_get3(lights->wi, k),
                .t_max = INFINITY,
@@ -105,8 +105,8 @@ static void deliver(Wave *w, const MeshLight *mesh, Spectrum radiance)
     if (mesh->is_met)
         add_met(w, mesh->path, mesh->query.instance, mesh->query.depth, light);
     else
-        wave_set_shadow_light(w, mesh->shadow, light,
-                              w->shared->scene->instances[mesh->query.instance].light_group);
+        shadow_queue_set_light(&w->shadow, mesh->shadow, light,
+                               w->shared->scene->instances[mesh->query.instance].light_group);
 }
 
 /* Computes the surfaces of `count` <= SSL_BLOCK queued points of one material. */

@@ -147,17 +147,18 @@ static void tell_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane su
     if (w->reads.shadow_footprints) {
         SurfaceHit hit = surface_get(surface);
         footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
-                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &w->lights[shadow].diff);
+                       lights->is_delta[k] ? INFINITY : lights->pdf[k],
+                       &w->shadow.lights[shadow].diff);
     }
     if (w->reads.special_lights) {
         if (lights->visibility[k]->is_shadowless)
-            w->shadow.rays.t_max[shadow] = -1.0f; /* an empty segment is clear */
-        w->shadow.open_sets[shadow] = lights->visibility[k]->open_sets;
+            w->shadow.batch.rays.t_max[shadow] = -1.0f; /* an empty segment is clear */
+        w->shadow.batch.open_sets[shadow] = lights->visibility[k]->open_sets;
     }
     if (w->reads.catchers)
-        w->shadow.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
+        w->shadow.batch.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
     if (w->reads.time)
-        w->shadow.rays.time[shadow] = w->rays.time[i];
+        w->shadow.batch.rays.time[shadow] = w->rays.time[i];
 }
 
 /* Returns whether tell_shadow_ray has something to set. */
@@ -196,13 +197,13 @@ SORT_ALWAYS_INLINE uint32_t send_shadow_ray(Wave *w, uint32_t i, SurfaceLane sur
                                             const LightRows *lights, const RayRows *aim,
                                             Spectrum factor)
 {
-    uint32_t k = surface.lane, shadow = wave_add_shadow(w, i, surface_depth(surface) + 1);
+    uint32_t k = surface.lane, shadow = shadow_queue_add(&w->shadow, i, surface_depth(surface) + 1);
     /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
-    w->lights[shadow].is_cone = w->paths[i].history.is_cone;
+    w->shadow.lights[shadow].is_cone = w->paths[i].history.is_cone;
     Spectrum light = light_of(w, i, shadow, surface, lights, factor);
-    ray_batch_aim(&w->shadow.rays, shadow, wide_get3(aim->origin, k), wide_get3(aim->direction, k),
-                  aim->t_max[k]);
-    wave_set_shadow_light(w, shadow, light, lights->light_group[k]);
+    ray_batch_aim(&w->shadow.batch.rays, shadow, wide_get3(aim->origin, k),
+                  wide_get3(aim->direction, k), aim->t_max[k]);
+    shadow_queue_set_light(&w->shadow, shadow, light, lights->light_group[k]);
     return shadow;
 }
 
@@ -229,7 +230,7 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (w->keeps_diffuse_fraction)
         hide_kinds(block, &lights, drawn, f);
     drawn = weigh_lights(w, &lights, f, pdf, drawn, scale);
-    uint32_t first = w->shadow_count;
+    uint32_t first = w->shadow.count;
     bool tells = has_to_tell(w);
     WIDE_EACH(k, drawn)
     {
@@ -242,5 +243,5 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
         if (tells)
             tell_shadow_ray(w, i, shadow, surface, (BsdfPoint){block, k}, &lights);
     }
-    ray_batch_begin(&w->shadow.rays, first, w->shadow_count - first);
+    ray_batch_begin(&w->shadow.batch.rays, first, w->shadow.count - first);
 }

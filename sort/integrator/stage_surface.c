@@ -333,6 +333,8 @@ static void record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint b
     if (!(path->flags & PATH_SEEN)) {
         if (w->path_kinds && !is_caught)
             kinds_record_surface(w, path, bsdf, along);
+        if (w->occlusion)
+            occlusion_record_surface(w, i, surface, bsdf);
         record_first_surface(w, path, surface, bsdf, point, w->rays.time[i], is_transparent);
     }
     if (w->guides && !is_transparent && !is_caught)
@@ -686,7 +688,9 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
 void stage_surface(Wave *w)
 {
     uint32_t counts[MEET_COUNT] = {0}, n;
-    w->shadow_count = 0;
+    w->shadow.count = 0;
+    if (w->occlusion)
+        w->occlusion->count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         WaveMeeting meeting = meet(w, i);
         w->meetings[i] = (uint8_t)meeting;

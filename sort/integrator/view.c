@@ -104,30 +104,6 @@ static float edge_coverage(const Wave *w, uint32_t i, const SurfaceHit *hit)
     return clampf(1.5f - nearest / maxf(pixel, 1e-30f), 0.0f, 1.0f);
 }
 
-/* Samples ambient occlusion: sends one shadow ray into the hemisphere by the cosine, which is dark if it meets a surface
- * within the distance. */
-static void sample_occlusion(Wave *w, uint32_t i, const SurfaceHit *hit)
-{
-    const WaveShared *s = w->shared;
-    const Path *path = &w->paths[i];
-    float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
-    float3 x, y, d = warp_hemisphere_cosine(u);
-    f3_frame(hit->N, &x, &y);
-    float3 wi = f3_normalize(warp_to_frame(d, x, y, hit->N));
-    if (f3_dot(wi, hit->Ng) <= 0.0f)
-        return;
-    SurfacePoint surface = hit_point(hit);
-    Ray ray = {.origin = ray_leave(&surface, wi),
-               .direction = wi,
-               .t_max = s->ao_distance_m,
-               .time = w->rays.time[i]};
-    uint32_t shadow = wave_add_shadow(w, i, hit->depth + 1);
-    ray_batch_set(&w->shadow.rays, shadow, &ray);
-    wave_set_shadow_light(w, shadow, spectrum_splat(1.0f), 0);
-    w->lights[shadow].is_cone = false;
-    footprint_cone(wi, footprint_width(hit), 0.5f * SORT_INV_PI, &w->lights[shadow].diff);
-}
-
 static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
 {
     const Scene *scene = w->shared->scene;
@@ -156,7 +132,7 @@ void wave_show(Wave *w, uint32_t i, SurfaceLane surface, uint32_t point)
 {
     SurfaceHit hit = surface_get(surface);
     if (w->shared->view == WAVE_VIEW_AO)
-        sample_occlusion(w, i, &hit);
+        occlusion_send(w, &w->shadow, i, &hit, hit.N, spectrum_splat(1.0f));
     else
         wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, &hit, point)),
                        (LightArrival){.is_met = true});

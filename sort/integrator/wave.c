@@ -120,6 +120,14 @@ static bool note_reads(Wave *w, Arena *arena)
     return reads->surface != NULL;
 }
 
+static Status create_queue(Arena *arena, uint32_t capacity, ShadowQueue *out_queue, Error *err)
+{
+    *out_queue = (ShadowQueue){.lights = ARENA_ARRAY(arena, ShadowLight, capacity)};
+    if (!out_queue->lights)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    return shadow_batch_create(arena, capacity, &out_queue->batch, err);
+}
+
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t sample_capacity, Arena *arena, Wave **out_wave, Error *err)
 {
@@ -138,8 +146,12 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->keeps_aovs = w->aovs != 0 || has_catchers;
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
-    TRY(shadow_batch_create(arena, capacity, &w->shadow, err));
-    w->lights = ARENA_ARRAY(arena, ShadowLight, capacity);
+    TRY(create_queue(arena, capacity, &w->shadow, err));
+    if (film_aovs_have(w->aovs, FILM_AOV_AMBIENT_OCCLUSION)) {
+        if (!(w->occlusion = ARENA_NEW(arena, ShadowQueue)))
+            return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+        TRY(create_queue(arena, capacity, w->occlusion, err));
+    }
     w->paths = ARENA_ARRAY(arena, Path, capacity);
     w->samples = ARENA_ARRAY(arena, FilmSample, sample_capacity);
     w->pixels = ARENA_ARRAY(arena, SamplePixel, sample_capacity);
@@ -166,10 +178,9 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
         w->lessons = ARENA_ARRAY(arena, PathLesson, sample_capacity);
     if ((w->aovs & FILM_DENOISING && !w->guides) || (shared->learner && !w->lessons))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
-    if (!w->lights || !w->paths || !w->samples || !w->pixels || !w->surfaces || !w->order ||
-        !w->members || !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths ||
-        !w->sky_histories || !w->mesh_lights || !w->materials || !w->meetings ||
-        !note_reads(w, arena) ||
+    if (!w->paths || !w->samples || !w->pixels || !w->surfaces || !w->order || !w->members ||
+        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_histories ||
+        !w->mesh_lights || !w->materials || !w->meetings || !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     w->adds_alone = !has_catchers && !w->lessons && !w->path_kinds &&
@@ -438,7 +449,7 @@ static void deliver_sky(Wave *w, const SkyLight *sky, Spectrum light)
         wave_add_met(w, &w->paths[sky->path], light, group, &environment->visibility,
                      FILM_AT_ENVIRONMENT);
     else
-        wave_set_shadow_light(w, sky->shadow, light, group);
+        shadow_queue_set_light(&w->shadow, sky->shadow, light, group);
 }
 
 void wave_evaluate_sky(Wave *w)

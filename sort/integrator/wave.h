@@ -56,7 +56,7 @@ typedef struct WaveShared {
     uint32_t samples;
     WaveStrategy strategy;
     WaveView view;
-    /* The distance within which surfaces darken WAVE_VIEW_AO; INFINITY: any. */
+    /* The distance within which surfaces darken one another in WAVE_VIEW_AO and FILM_AOV_AMBIENT_OCCLUSION; INFINITY: any. */
     float ao_distance_m;
     Film *film;
     /* Pixels for which film_is_done holds get no more samples. */

@@ -87,6 +87,13 @@ typedef struct ShadowLight {
     uint32_t depth;
 } ShadowLight;
 
+/* The shadow rays of one pass, at most one a path, and what each carries. */
+typedef struct ShadowQueue {
+    uint32_t count;
+    ShadowBatch batch;
+    ShadowLight *lights; /* by ray */
+} ShadowQueue;
+
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
 typedef struct MeshLight {
     uint32_t path;
@@ -217,11 +224,12 @@ struct Wave {
     /* Path.diffuse is kept, because some light is visible to some kinds of bounces only. */
     bool keeps_diffuse_fraction;
     HitBatch hits;
-    /* The shadow rays of this pass, at most one a path, and what each carries. */
-    uint32_t shadow_count;
-    ShadowBatch shadow;
-    ShadowLight *lights;
-    /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `lights`, by shadow ray.
+    /* The rays to lights. */
+    ShadowQueue shadow;
+    /* The rays of FILM_AOV_AMBIENT_OCCLUSION, whose light is what they add to it (occlusion.c); NULL: the film has no such
+     * layer. */
+    ShadowQueue *occlusion;
+    /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `shadow`, by shadow ray.
      * NULL: the film has no light passes. */
     LightKinds *path_kinds, *light_kinds;
     /* By Path.sample; NULL: the film has no guides of denoisers. */
@@ -327,6 +335,16 @@ void guides_record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint b
 /* Sets the guides of samples that met no such surface. */
 void guides_finish(Wave *w, uint32_t sample_count);
 
+/* --- ambient occlusion (occlusion.c) -------------------------------------------------------------- */
+
+/* Sends a shadow ray of path i from the surface, by the cosine around `normal`, as far as surfaces darken one another. It
+ * carries `light`. */
+void occlusion_send(Wave *w, ShadowQueue *queue, uint32_t i, const SurfaceHit *hit, float3 normal,
+                    Spectrum light);
+/* Sends the ray of a surface that the camera sees, directly or through transparent ones; only while Wave.occlusion is not
+ * NULL. */
+void occlusion_record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf);
+
 /* --- emissive meshes (mesh_lights.c) ------------------------------------------------------------ */
 
 /* Sets the end of the shadow ray to a point that light sampling drew on a curve for a lane of `lights` and path i, which is at
@@ -386,25 +404,25 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
 void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                        uint32_t at);
 
-/* Returns a place for a shadow ray of path i, which is traced unless its light turns out to be black. */
-static inline uint32_t wave_add_shadow(Wave *w, uint32_t i, uint32_t depth)
+/* Returns a place in the queue for a shadow ray of path i, which is traced unless its light turns out to be black. */
+static inline uint32_t shadow_queue_add(ShadowQueue *queue, uint32_t i, uint32_t depth)
 {
-    ASSERT(i < w->count && w->shadow_count < w->capacity);
-    uint32_t shadow = w->shadow_count++;
-    w->lights[shadow].path = i;
-    w->lights[shadow].depth = depth;
-    w->shadow.state[shadow] = SHADOW_QUEUED;
+    ASSERT(queue->count < queue->batch.capacity);
+    uint32_t shadow = queue->count++;
+    queue->lights[shadow].path = i;
+    queue->lights[shadow].depth = depth;
+    queue->batch.state[shadow] = SHADOW_QUEUED;
     return shadow;
 }
 /* Sets the light of a shadow ray once its radiance is known. Cancels the ray when the light is black. */
-static inline void wave_set_shadow_light(Wave *w, uint32_t shadow, Spectrum light,
-                                         uint32_t light_group)
+static inline void shadow_queue_set_light(ShadowQueue *queue, uint32_t shadow, Spectrum light,
+                                          uint32_t light_group)
 {
-    ASSERT(shadow < w->shadow_count);
-    w->lights[shadow].light = light;
-    w->lights[shadow].light_group = light_group;
+    ASSERT(shadow < queue->count);
+    queue->lights[shadow].light = light;
+    queue->lights[shadow].light_group = light_group;
     if (spectrum_is_black(light))
-        w->shadow.state[shadow] = SHADOW_DEAD;
+        queue->batch.state[shadow] = SHADOW_DEAD;
 }
 /* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. */
 void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop);

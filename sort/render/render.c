@@ -79,7 +79,7 @@ static Status init_schedule(Render *r, uint32_t width, uint32_t height, uint32_t
 
 static float ao_distance(const Render *r)
 {
-    return r->options.ao_distance_m > 0.0f ? r->options.ao_distance_m : 0.2f * r->reach_m;
+    return r->settings.ao_distance_m > 0.0f ? r->settings.ao_distance_m : 0.2f * r->reach_m;
 }
 
 static Status refuse_camera(const Scene *scene, const char *name, Error *err)

@@ -44,7 +44,6 @@ typedef struct RenderOptions {
     WaveView view;      /* NONE: light */
     uint32_t guiding;   /* 1 + SceneGuiding; 0: the package's */
     uint64_t guiding_memory_bytes; /* limit of the field of path guiding; 0: RENDER_GUIDE_BYTES */
-    float ao_distance_m;           /* of the view AO; 0: a tenth of the scene's size */
     WaveStrategy strategy;         /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;

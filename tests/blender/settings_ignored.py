@@ -112,7 +112,7 @@ IGNORED = [
     Row("DepthOfField", "focus_subtarget", "a bone of the object in focus; test_addon_camera.py"),
     Row("World", "lightgroup", "read where the view layer has such a group; test_addon_layers.py"),
     Row("Mist", "use_mist|intensity|height", EEVEE),
-    Row("WorldLighting", ".*", FAST_GI),
+    Row("WorldLighting", "ao_factor|use_ambient_occlusion", FAST_GI),
     Row("World, cycles", "sampling_method|sample_map_resolution", NOISE),
     Row("World, cycles", "homogeneous_volume|volume_.*", VOLUMES),
     Row("World, cycles_visibility", "shadow|scatter", "Cycles' world throws no shadow, and volumes are not rendered, which is said"),

@@ -68,6 +68,26 @@ class LayerTest(unittest.TestCase):
         self.assertAlmostEqual(float(ours[f"{LAYER}.Env.B"][16, 4]), 0.5, delta=1e-3)
         self.assertAlmostEqual(float(ours[f"{LAYER}.Mist.Z"][16, 4]), 1, delta=1e-3)
 
+    def test_ambient_occlusion_as_in_cycles(self):
+        """Under a roof of coloured glass that the camera does not see, and of a veil before the sky. 20,000 samples a patch have a
+        standard error of 0.0035 at most."""
+        self.scene.sort.samples = self.scene.cycles.samples = 256
+        self.layer.use_pass_ambient_occlusion = True
+        self.scene.world.light_settings.distance = 1.5
+        for name, x, z, node, inputs in (("Roof", 1, 0.8, "ShaderNodeBsdfTransparent", {"Color": (1, 0.5, 0, 1)}),
+                                         ("Veil", -1, 0.1, "ShaderNodeBsdfTransparent", {"Color": (0, 0.25, 1, 1)}),
+                                         ("Screen", -1, 0.9, "ShaderNodeEmission", {})):
+            plane = kit.add_plane(name=name, size=2, location=(x, 0, z), rotation=(0, 0.3, 0))
+            kit.material_of(plane, node, **inputs)
+            plane.visible_camera = name == "Veil"
+        names = [f"AO.{c}" for c in "RGB"]
+        ours = self.compare(names, atol=0.02)
+        wall = [float(ours[f"{LAYER}.{name}"][10:22, 21:28].mean()) for name in names]
+        self.assertGreater(wall[0] - wall[1], 0.2)
+        self.assertGreater(wall[1] - wall[2], 0.2)
+        self.scene.world.light_settings.distance = 0
+        self.compare(names, atol=0.02)
+
     def test_light_groups_as_in_cycles(self):
         for name in ("Lamps", "Sky", "Nothing"):
             bpy.ops.scene.view_layer_add_lightgroup(name=name)

@@ -28,7 +28,7 @@ static const char *const filter_words[] = {"blackman-harris", "box", "gaussian",
 typedef struct Words {
     CliTextList aovs;
     const char *cache, *texcache, *integrator;
-    double mip_bias, filter_width, adaptive, ao_distance;
+    double mip_bias, filter_width, adaptive;
     SettingWord settings[SETTING_COUNT];
     uint32_t guiding; /* of guiding_words */
     uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
@@ -96,7 +96,6 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->mip_bias = (float)words->mip_bias;
     r->wants_short_passes = c->update_s > 0.0;
     r->adaptive_error = (float)words->adaptive;
-    r->ao_distance_m = (float)words->ao_distance;
     if (words->integrator)
         TRY(find_integrator(words->integrator, &r->view, err));
     r->texture_paths = c->texture_paths.items;
@@ -294,7 +293,6 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B[:STEP]", .help = "render these frames one after another: # in SCENE and in file names is the frame number, ## with two digits, ..."},
         {.name = "frames", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .is_hidden = true, .value_name = "A..B[:STEP]", .help = "alias of --frame"},
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a diagnostic view; --list integrators"},
-        {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words->ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "distance of the view ao; by default a tenth of the scene"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "source of random numbers"},
         {.name = "guiding", .kind = CLI_CHOICE, .out = &words->guiding, .choices = guiding_words, .value_name = "WHEN", .help = "path guiding: learn where light comes from, and send paths there; package: as the scene says"},
         {.name = "guiding-memory", .kind = CLI_SIZE, .out = &c->render.guiding_memory_bytes, .min = 1 << 20, .max = 1e12, .value_name = "SIZE", .help = "limit of what path guiding learns (64M)"},

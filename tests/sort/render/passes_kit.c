@@ -72,9 +72,12 @@ Hash128 passes_bits(const Film *film)
     hash128_begin(&h);
     film_resolve(film, values);
     hash128_update(&h, values, 16 * count);
-    for (uint32_t k = 0; k < PASSES; ++k) {
-        film_resolve_aov(film, passes_aov(k), values);
-        hash128_update(&h, values, 12 * count);
+    for (uint32_t k = 0; k < FILM_AOV_COUNT; ++k) {
+        if (!film_aovs_have(d->aovs, (FilmAov)k))
+            continue;
+        film_resolve_aov(film, (FilmAov)k, values);
+        hash128_update(&h, values,
+                       film_aov_info((FilmAov)k)->channel_count * count * sizeof *values);
     }
     mem_free(values);
     return hash128_end(&h);

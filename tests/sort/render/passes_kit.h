@@ -22,6 +22,7 @@ void passes_free(Passes *p);
 double passes_mean(const Passes *p, uint32_t pass);
 /* In every pixel the passes add up to the picture, but for the rounding of each to float and of the shares of light. */
 void passes_assert_sum(const Passes *p, const char *what);
+/* Returns the hash of the picture and of all layers of the film. */
 Hash128 passes_bits(const Film *film);
 
 #endif

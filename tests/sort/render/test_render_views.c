@@ -227,7 +227,7 @@ static void test_views_show_openness(void **state)
         Kit kit;
         begin(&kit, is_closed, 90);
         RenderOptions options = kit_options(&kit);
-        options.ao_distance_m = 100.0f;
+        SETTING_SET(options.settings, ao_distance_m, 100.0f);
         float *rgba = show(&kit, options, WAVE_VIEW_AO);
         /* No ray from an open wall meets anything, and every ray in a room does. */
         for (uint32_t y = 1; y < SIDE - 1; ++y)
