@@ -82,10 +82,13 @@ class SortRenderEngine(bpy.types.RenderEngine):
     def _render(self, depsgraph: bpy.types.Depsgraph, report: Report) -> None:
         locate.require_numpy()
         from . import passes
+        from .export.neighbours import is_asked_for
         view_layer = depsgraph.view_layer
         items = [] if self.is_preview else passes.wanted(depsgraph.scene, view_layer)
         for name in [] if self.is_preview else passes.unsupported(view_layer):
             report.warn(f"View layer '{view_layer.name}'", f"the pass {name} is not supported yet: it stays black")
+        if view_layer.use_pass_vector and not self.is_preview and not is_asked_for(depsgraph.scene, view_layer):
+            report.warn(f"View layer '{view_layer.name}'", "the pass Vector stays black beside motion blur, as in Cycles")
         if self.is_preview or not depsgraph.scene.render.use_multiview:
             self._render_views(depsgraph, [], items, report)
             return

@@ -145,7 +145,7 @@ class SORT_PT_passes(_RenderPanel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         column = layout.column(heading="Data", align=True)
-        for name in ("use_pass_z", "use_pass_mist", "use_pass_position", "use_pass_normal", "use_pass_uv",
+        for name in ("use_pass_z", "use_pass_mist", "use_pass_position", "use_pass_normal", "use_pass_vector", "use_pass_uv",
                      "use_pass_object_index", "use_pass_material_index"):
             column.prop(layer, name)
         for name in ("use_pass_albedo", "use_pass_samples"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import exr
 from .export.layers import layers_of
+from .export.neighbours import is_asked_for
 from .export.scene import Exported
 
 FAR = 1e10  # Blender's depth where nothing is
@@ -111,6 +112,12 @@ def noisy(picture: exr.Picture) -> np.ndarray:
     return picture.stack(list("RGBA"))
 
 
+def _vector_pass(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Pass:
+    if is_asked_for(scene, view_layer):
+        return Pass("Vector", "XYZW", "VECTOR", "vector", lambda picture, e: picture.stack([f"vector.{c}" for c in "XYZW"]))
+    return Pass("Vector", "XYZW", "VECTOR", "", lambda picture, e: np.zeros((picture.width * picture.height, 4), np.float32))
+
+
 def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass]:
     """Besides Combined."""
     own = view_layer.sort
@@ -134,6 +141,8 @@ def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass
         found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _z_up("normal")))
     if view_layer.use_pass_position:
         found.append(Pass("Position", "XYZ", "VECTOR", "position", _z_up("position")))
+    if view_layer.use_pass_vector:
+        found.append(_vector_pass(scene, view_layer))
     if view_layer.use_pass_uv:
         found.append(Pass("UV", "UVA", "VECTOR", "uv", _uv))
     if view_layer.use_pass_object_index:
@@ -180,7 +189,7 @@ def crypto_kinds(view_layer: bpy.types.ViewLayer) -> list[str]:
 
 def unsupported(view_layer: bpy.types.ViewLayer) -> list[str]:
     """Names of Blender's passes that are ticked and that SORT does not have."""
-    have = {"use_pass_combined", "use_pass_z", "use_pass_mist", "use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion", "use_pass_normal", "use_pass_position", "use_pass_uv",
+    have = {"use_pass_combined", "use_pass_z", "use_pass_mist", "use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion", "use_pass_normal", "use_pass_position", "use_pass_vector", "use_pass_uv",
             "use_pass_object_index", "use_pass_material_index", "use_pass_cryptomatte_object",
             "use_pass_cryptomatte_material", "use_pass_cryptomatte_accurate"}
     have |= {f"use_pass_{kind}_{part}" for kind in LIGHT_KINDS for part in LIGHT_PARTS}

@@ -82,11 +82,12 @@ class _ArrayFile:
 
 
 def write_mesh(path: str | Path, file: str, *, positions, indices, normals=None, tangents=None, uv=(),
-               material_indices=None, attributes=None, motion=(), compress: bool = False) -> dict:
+               material_indices=None, attributes=None, motion=(), beside=(), compress: bool = False) -> dict:
     """Writes the arrays of a mesh to one file at `path`; its record, in which the file is called `file`. Arrays are
     flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`, 2 in each array of the list `uv`; 3 integers a
     triangle in `indices`, 1 in `material_indices`. `attributes`: name: (numbers a vertex, floats). `motion`: the shapes
-    after the first over the shutter, each a dictionary with `positions` and, if the mesh has them, `normals`."""
+    after the first over the shutter, each a dictionary with `positions` and, if the mesh has them, `normals`. `beside`: positions in the
+    frames before and after, both or none."""
     with open(path, "wb") as out:
         to = _ArrayFile(out, file, compress)
         given = {"positions": positions, "indices": indices, "normals": normals, "tangents": tangents,
@@ -96,6 +97,7 @@ def write_mesh(path: str | Path, file: str, *, positions, indices, normals=None,
         record |= to.common(uv, attributes)
         if motion:
             record["motion"] = [{field: to.put("float32", 3, key[field]) for field in key} for key in motion]
+        record |= {field: to.put("float32", 3, values) for field, values in zip(("previous", "next"), beside)}
     return {"vertex_count": record["positions"]["count"], "triangle_count": record["indices"]["count"], **record}
 
 

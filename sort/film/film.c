@@ -116,6 +116,12 @@ static bool is_inverse(AovNorm norm)
     return norm == AOV_NORM_INVERSE || norm == AOV_NORM_ODD_INVERSE;
 }
 
+/* Whether not every sample has it, so that those that do are counted. */
+static bool is_counted(AovNorm norm)
+{
+    return norm == AOV_NORM_KNOWN || norm == AOV_NORM_PRESENT;
+}
+
 /* Returns the AOV whose values of a sample this one sums. */
 static FilmAov source_of(FilmAov aov)
 {
@@ -138,7 +144,7 @@ static void lay_out_record(Film *film)
         if (!film_aovs_have(film->desc.aovs, (FilmAov)i) || !is_stored(aov_norms[i]))
             continue;
         uint32_t channels = aov_infos[i].channel_count;
-        uint32_t sums = channels + (aov_norms[i] == AOV_NORM_KNOWN);
+        uint32_t sums = channels + is_counted(aov_norms[i]);
         film->slots[film->slot_count++] =
             (AovSlot){.aov = (FilmAov)i,
                       .sum = aov_sums[i],
@@ -259,6 +265,8 @@ static float slot_weight(const AovSlot *slot, const FilmSample *sample)
         return sample->is_odd ? 1.0f : 0.0f;
     if (slot->norm == AOV_NORM_KNOWN)
         return sample->aov[slot->sample_offset] >= 0.0f ? 1.0f : 0.0f;
+    if (slot->norm == AOV_NORM_PRESENT)
+        return sample->aov[slot->sample_offset] == FILM_NO_DEPTH ? 0.0f : 1.0f;
     return slot->norm == AOV_NORM_ALPHA ? sample->alpha + sample->caught.cover : 1.0f;
 }
 
@@ -450,7 +458,7 @@ static double slot_norm(const Film *film, uint8_t *record, const AovSlot *slot)
     if (slot->norm == AOV_NORM_ALPHA)
         return accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3]) +
                (catcher ? catcher_cover(catcher) : 0.0);
-    if (slot->norm == AOV_NORM_KNOWN)
+    if (is_counted(slot->norm))
         return slot_sum(record, slot, slot->channel_count);
     if (is_of_odd(slot->norm))
         return slot_sum(record, film_slot(film, FILM_AOV_DENOISING_ODD), 3);

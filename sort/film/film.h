@@ -12,8 +12,8 @@
  * whole: it counts as not taken, and the pixel remembers how many it dropped. Other AOVs are clamped.
  *
  * Threads: film_commit from any number of threads at once; the others need the film to be quiet (no commit
- * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs (KNOWN:
- * one more than it has), 48 a Cryptomatte layer, and 224
+ * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs (KNOWN and
+ * PRESENT: one more than it has), 48 a Cryptomatte layer, and 224
  * with shadow catchers. */
 #ifndef SORT_FILM_FILM_H
 #define SORT_FILM_FILM_H

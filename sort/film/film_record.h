@@ -22,6 +22,7 @@ typedef enum AovNorm {
     AOV_NORM_SAMPLES,
     AOV_NORM_ALPHA,
     AOV_NORM_KNOWN,
+    AOV_NORM_PRESENT,
     AOV_NORM_BY_DIFFUSE,
     AOV_NORM_BY_GLOSSY,
     AOV_NORM_BY_TRANSMISSION,
@@ -46,7 +47,8 @@ typedef struct AovSlot {
     AovSum sum;
     AovNorm norm;
     uint32_t channel_count;
-    uint32_t sum_count; /* stored: the channels, and for AOV_NORM_KNOWN the samples that know it */
+    uint32_t
+        sum_count; /* stored: the channels, and for AOV_NORM_KNOWN and PRESENT the samples that have it */
     uint32_t sample_offset; /* floats, in FilmSample.aov */
     uint32_t record_offset; /* bytes, in the record */
 } AovSlot;

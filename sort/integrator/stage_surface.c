@@ -19,6 +19,7 @@
 #include "sort/integrator/points.h"
 
 #include "sort/sampling/warp.h"
+#include "sort/scene/neighbours.h"
 #include "sort/shade/footprint_ray.h"
 #include <string.h>
 
@@ -69,6 +70,32 @@ static void record_distance(const Wave *w, const Path *path, float3 P, BsdfPoint
     aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
 }
 
+/* Records how the surface moves in the picture: from where the camera saw it in the previous frame, and to where it sees it in the
+ * next one. A camera that does not see it there tells nothing of that frame. */
+static void record_vector(const Wave *w, float aov[4], SurfaceLane surface, float time)
+{
+    const WaveShared *s = w->shared;
+    const SurfaceBlock *b = surface.block;
+    const ScenePlace place = {.instance = surface_instance(surface),
+                              .triangle = surface_triangle(surface),
+                              .b1 = b->b1[surface.lane],
+                              .b2 = b->b2[surface.lane],
+                              .P = surface_vector(surface, b->P),
+                              .time = time};
+    CameraView here = s->camera.key_count > 0 ? camera_view_at(&s->camera, time) : s->camera;
+    float2 at, there;
+    bool is_seen = camera_project(&here, scene_place_here(s->scene, &place), &at);
+    for (uint32_t k = 0; k < 2; ++k, aov += 2) {
+        float3 point = scene_place_at(s->scene, &place, (SceneNeighbour)k);
+        float sign = k == SCENE_PREVIOUS ? 1.0f : -1.0f;
+        aov[0] = aov[1] = 0.0f;
+        if (!is_seen || !camera_project(&s->neighbours[k], point, &there))
+            continue;
+        aov[0] = sign * (there.x - at.x);
+        aov[1] = sign * (at.y - there.y);
+    }
+}
+
 /* Records the AOVs of a surface that the camera sees. It is called for each transparent surface on the way and for the
  * first other one, whose values stay. Depth is that of the first surface of all until one stops the path, so that
  * partly transparent surfaces in front of nothing have a depth too. */
@@ -99,6 +126,8 @@ static void record_first_surface(const Wave *w, Path *path, SurfaceLane surface,
         aov[FILM_AT_MIP] = w->levels->levels[point];
     if (film_aovs_have(w->aovs, FILM_AOV_POSITION))
         store3(aov + FILM_AT_POSITION, P);
+    if (film_aovs_have(w->aovs, FILM_AOV_VECTOR))
+        record_vector(w, aov + FILM_AT_VECTOR, surface, time);
     if (film_aovs_have(w->aovs, FILM_AOV_NORMAL)) {
         float3 n = bsdf_point_normal(bsdf);
         store3(aov + FILM_AT_NORMAL, f3_length2(n) > 0.0f ? n : surface_vector(surface, b->N));

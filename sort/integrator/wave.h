@@ -47,6 +47,8 @@ typedef struct WaveShared {
     const MaterialSet *materials;
     const ShadeGlow *glows; /* [material_count] */
     CameraView camera;
+    /* By SceneNeighbour: the camera in the frames before and after; only for FILM_AOV_VECTOR. */
+    CameraView neighbours[2];
     PixelFilter filter;
     Sampler sampler;
     uint32_t seed;

@@ -148,6 +148,30 @@ static Status check_reach(JsonCursor *c, const SceneCamera *camera, Error *err)
                      (double)SCENE_REACH_MAX_M);
 }
 
+/* How the camera, which is known but for its neighbours, is in the frames before and after. */
+static Status parse_camera_neighbours(SceneParser *p, JsonCursor *object, SceneCamera *camera,
+                                      Error *err)
+{
+    JsonCursor fields[2], transform;
+    bool has;
+    TRY(parse_neighbours(object, fields, &has, err));
+    if (!has)
+        return STATUS_OK;
+    SceneCamera *neighbours = ARENA_ARRAY(p->arena, SceneCamera, 2);
+    for (int k = 0; k < 2; ++k) {
+        SceneCamera *at = &neighbours[k];
+        at->kind = camera->kind;
+        TRY(json_as_object(&fields[k], err));
+        TRY(parse_transform(&fields[k], JSON_REQUIRED, &transform, &at->camera_to_world, err));
+        TRY(parse_rigid(&transform, true, &at->camera_to_world, err));
+        TRY(parse_projection(&fields[k], at, err));
+        TRY(check_reach(&fields[k], at, err));
+        TRY(json_finish(&fields[k], err));
+    }
+    camera->neighbours = neighbours;
+    return STATUS_OK;
+}
+
 static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)
 {
     static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
@@ -161,6 +185,7 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, E
     TRY(parse_projection(c, camera, err));
     TRY(check_reach(c, camera, err));
     TRY(parse_clip(c, camera, err));
+    TRY(parse_camera_neighbours(p, c, camera, err));
     return json_finish(c, err);
 }
 

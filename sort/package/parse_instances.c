@@ -28,7 +28,7 @@ static Status parse_copies(SceneParser *p, JsonCursor *c, uint32_t entry, const 
                            JsonCursor *array, Error *err)
 {
     static const MeshArrayRule rule = {COPY_TRANSFORMS, "transforms", ARRAY_FLOAT32, 4, "rows"};
-    static const char *const others[] = {"transform", "motion"};
+    static const char *const others[] = {"transform", "motion", "previous", "next"};
     JsonCursor field;
     int64_t rows;
     for (size_t i = 0; i < SORT_COUNT_OF(others); ++i) {
@@ -104,6 +104,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, uint32_t entry,
         TRY(parse_copies(p, c, entry, out_instance->name, &field, err));
     else
         TRY(parse_instance_transform(p, c, out_instance, err));
+    TRY(parse_neighbour_transforms(p, c, &out_instance->neighbours, err));
     TRY(json_get_array(c, "materials", JSON_REQUIRED, &field, err));
     uint32_t count = json_count(&field);
     if (count == 0 || count > SCENE_MATERIAL_SLOTS_MAX)

@@ -32,6 +32,20 @@ static Status parse_later_keys(SceneParser *p, JsonCursor *c, uint32_t index, Er
     return STATUS_OK;
 }
 
+/* Where the vertices are in the frames before and after. */
+static Status parse_neighbour_positions(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
+{
+    static const MeshArrayRule rules[2] = {
+        {MESH_NEIGHBOUR_POSITIONS, "previous", ARRAY_FLOAT32, 3, "vertices"},
+        {MESH_NEIGHBOUR_POSITIONS, "next", ARRAY_FLOAT32, 3, "vertices"}};
+    JsonCursor fields[2];
+    bool has;
+    TRY(parse_neighbours(c, fields, &has, err));
+    for (int32_t k = 0; has && k < 2; ++k)
+        TRY(parse_array(p, &fields[k], &rules[k], index, k, p->meshes[index].vertex_count, err));
+    return STATUS_OK;
+}
+
 static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
 {
     static const MeshArrayRule rules[] = {
@@ -61,6 +75,7 @@ static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *e
     TRY(parse_uv(p, c, index, "vertices", mesh->vertex_count, err));
     TRY(parse_mesh_attributes(p, c, index, err));
     TRY(parse_later_keys(p, c, index, err));
+    TRY(parse_neighbour_positions(p, c, index, err));
     return json_finish(c, err);
 }
 

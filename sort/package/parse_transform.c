@@ -1,4 +1,4 @@
-/* Transforms of scene.json: one, or keys over the shutter. */
+/* Transforms of scene.json: one, or keys over the shutter; and those of the frames beside. */
 #include "sort/package/scene_parse.h"
 #include "sort/scene/motion.h"
 
@@ -121,5 +121,31 @@ Status parse_camera_transform(SceneParser *p, JsonCursor *object, SceneCamera *c
     camera->keys = keys;
     camera->key_count = count;
     camera->camera_to_world = motion_rigid(keys, count, 0.5f);
+    return STATUS_OK;
+}
+
+Status parse_neighbours(JsonCursor *object, JsonCursor out_fields[2], bool *out_has, Error *err)
+{
+    TRY(json_get_any(object, "previous", JSON_OPTIONAL, &out_fields[SCENE_PREVIOUS], err));
+    TRY(json_get_any(object, "next", JSON_OPTIONAL, &out_fields[SCENE_NEXT], err));
+    *out_has = json_exists(&out_fields[SCENE_PREVIOUS]);
+    if (*out_has != json_exists(&out_fields[SCENE_NEXT]))
+        return json_fail(&out_fields[*out_has ? SCENE_PREVIOUS : SCENE_NEXT], err,
+                         "there is no '%s': give both or none", *out_has ? "next" : "previous");
+    return STATUS_OK;
+}
+
+Status parse_neighbour_transforms(SceneParser *p, JsonCursor *object, const mat4 **out_transforms,
+                                  Error *err)
+{
+    JsonCursor fields[2];
+    bool has;
+    TRY(parse_neighbours(object, fields, &has, err));
+    if (!has)
+        return STATUS_OK;
+    mat4 *transforms = ARENA_ARRAY(p->arena, mat4, 2);
+    for (int k = 0; k < 2; ++k)
+        TRY(as_transform(&fields[k], &transforms[k], err));
+    *out_transforms = transforms;
     return STATUS_OK;
 }

@@ -80,6 +80,9 @@ static void assign_arrays(SceneParser *p)
         case MESH_LATER_NORMALS:
             ((SceneMeshKey *)cast_away_const(mesh->later))[r->set].normals = r->data;
             break;
+        case MESH_NEIGHBOUR_POSITIONS:
+            mesh->neighbours[r->set] = r->data;
+            break;
         case MESH_MATERIAL_INDICES:
             mesh->material_indices = r->data;
             break;

@@ -37,6 +37,7 @@ typedef enum MeshArray {
     MESH_ATTRIBUTE,
     MESH_LATER_POSITIONS, /* set: which key */
     MESH_LATER_NORMALS,
+    MESH_NEIGHBOUR_POSITIONS, /* set: a SceneNeighbour */
     MESH_MATERIAL_INDICES,
     CURVE_POINTS,
     CURVE_POINT_COUNTS,
@@ -134,6 +135,13 @@ Status parse_instance_transform(SceneParser *p, JsonCursor *object, SceneInstanc
                                 Error *err) SORT_MUST_CHECK;
 Status parse_camera_transform(SceneParser *p, JsonCursor *object, SceneCamera *camera,
                               Error *err) SORT_MUST_CHECK;
+
+/* The fields `previous` and `next` of an object, by SceneNeighbour: none, then *out_has is false, or both. */
+Status parse_neighbours(JsonCursor *object, JsonCursor out_fields[2], bool *out_has,
+                        Error *err) SORT_MUST_CHECK;
+/* The transforms that these are; *out_transforms stays when there are none. */
+Status parse_neighbour_transforms(SceneParser *p, JsonCursor *object, const mat4 **out_transforms,
+                                  Error *err) SORT_MUST_CHECK;
 
 /* A section: an array of objects, at most `most`. */
 Status parse_section(JsonCursor *root, const char *name, JsonNeed need, uint32_t most,

@@ -10,6 +10,7 @@
 #include "sort/package/scene_load.h"
 #include "sort/render/render_stored.h"
 #include "sort/render/scene_closures.h"
+#include "sort/scene/neighbours.h"
 #include "sort/scene/scene_hash.h"
 #include "sort/shade/ssl_tables.h"
 #include "sort/shade/texture_command.h"
@@ -149,6 +150,9 @@ static Status apply_settings(Render *r, Error *err)
     shared->samples = r->samples;
     shared->skips_done = o->adaptive_error > 0.0f;
     camera_view_init(r->camera, width, height, &shared->camera);
+    for (uint32_t k = 0; k < 2; ++k)
+        shared->neighbours[k] =
+            scene_camera_at(r->camera, &shared->camera, width, height, (SceneNeighbour)k);
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
 }
 
@@ -383,6 +387,8 @@ static Hash128 identity_hash(const Render *r)
     const CameraView *view = &r->shared.camera;
     hash128_update(&h, view, offsetof(CameraView, keys));
     hash128_update(&h, view->keys, view->key_count * sizeof *view->keys);
+    for (uint32_t k = 0; k < 2 && film_aovs_have(r->options.aovs, FILM_AOV_VECTOR); ++k)
+        hash128_update(&h, &r->shared.neighbours[k], offsetof(CameraView, keys));
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
     hash128_update(&h, r->options.depth_bias, sizeof r->options.depth_bias);
     hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);

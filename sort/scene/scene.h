@@ -50,6 +50,9 @@ typedef enum SceneFisheye {
     SCENE_FISHEYE_POLYNOMIAL   /* by polynomial[]; r is in the units of the window */
 } SceneFisheye;
 
+/* Frames beside the one that is rendered, where things are elsewhere (neighbours.h). */
+typedef enum SceneNeighbour { SCENE_PREVIOUS, SCENE_NEXT } SceneNeighbour;
+
 typedef struct SceneCamera {
     const char *name;
     SceneCameraKind kind;
@@ -57,6 +60,8 @@ typedef struct SceneCamera {
     /* [key_count] camera_to_world over the shutter (motion.h), whose middle the field above is. 0: it stands still. */
     const mat4 *keys;
     uint32_t key_count;
+    /* [2] by SceneNeighbour, without names and neighbours of their own; NULL: not known. */
+    const struct SceneCamera *neighbours;
     float fov_y_rad; /* perspective: full vertical angle of the picture */
     float height_m;  /* orthographic: height of the window */
     float fov_rad;   /* fisheye: full angle of the circle, outside of which the picture is empty */
@@ -133,6 +138,8 @@ typedef struct SceneMesh {
      * key to key (motion.h), control points of curves too. 0: the mesh keeps its shape. */
     const SceneMeshKey *later;
     uint32_t later_count;
+    /* By SceneNeighbour: [vertex_count][3] positions there; NULL: not known. */
+    const float *neighbours[2];
 } SceneMesh;
 
 /* Kinds of rays, for the visibility of instances and lights. */
@@ -193,6 +200,8 @@ typedef struct SceneInstance {
     /* [key_count] object to world over the shutter, see motion.h; 0: it stands still. */
     const mat4 *keys;
     uint32_t key_count;
+    /* [2] by SceneNeighbour: object to world there; NULL: not known. */
+    const mat4 *neighbours;
 } SceneInstance;
 
 /* A texture as materials and the environment name it. Equal ones are one entry. */

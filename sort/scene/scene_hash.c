@@ -44,6 +44,8 @@ static void add_mesh(HashState *h, const SceneMesh *m)
         add_floats(h, key->positions, 3 * vertices);
         add_floats(h, key->normals ? key->normals : &none, key->normals ? 3 * vertices : 0);
     }
+    for (uint32_t k = 0; k < 2 && m->neighbours[k]; ++k)
+        add_floats(h, m->neighbours[k], 3 * vertices);
     for (uint32_t k = 0; k < m->attribute_count; ++k) {
         hash128_update_text(h, m->attributes[k].name);
         add_floats(h, m->attributes[k].values, m->attributes[k].components * vertices);
@@ -80,6 +82,8 @@ static void add_instance(HashState *h, const SceneInstance *i)
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)
         add_floats(h, &i->keys[k].m[0][0], 16);
+    for (uint32_t k = 0; k < 2 && i->neighbours; ++k)
+        add_floats(h, &i->neighbours[k].m[0][0], 16);
     for (uint32_t k = 0; k < i->attribute_count; ++k) {
         hash128_update_text(h, i->attributes[k].name);
         add_floats(h, i->attributes[k].values, i->attributes[k].components);

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pathlib
 import time
 import unittest
 
@@ -94,6 +95,112 @@ class MotionTest(unittest.TestCase):
         for a, b in zip(keys, keys[1:]):
             self.assertLess((a.inverted() @ b).to_quaternion().angle, math.radians(21))
         np.testing.assert_allclose(np.array(keys[(len(keys) - 1) // 2]), np.array(turned[1]), atol=1e-6)
+
+
+class VectorTest(unittest.TestCase):
+    """The pass Vector next to Cycles': in pixels, where both see nothing but one object."""
+
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=16)
+        self.scene.frame_set(5)
+        self.layer = bpy.context.view_layer
+        self.layer.use_pass_vector = True
+        self.addCleanup(self.scene.frame_set, 1)
+        self.addCleanup(setattr, self.layer, "use_pass_vector", False)
+        kit.add_camera((0, 0, 8))
+        self.plane = kit.add_plane(size=2, location=(0.5, -0.25, 0), rotation=(0.2, 0.3, 0))
+        kit.material_of(self.plane, "ShaderNodeEmission")
+
+    animate = MotionTest.animate
+
+    def vectors(self, engine):
+        """[rows from the bottom, columns, 4]"""
+        from sort_blender import exr
+        self.scene.render.engine = engine
+        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
+        self.scene.render.filepath = str(kit.FOLDER / "vectors.exr")
+        bpy.ops.render.render(write_still=True)
+        channels = exr.read(pathlib.Path(self.scene.render.filepath)).channels
+        return np.stack([channels[f"{self.layer.name}.Vector.{c}"] for c in "XYZW"], axis=-1)
+
+    def check(self, least):
+        """To 1 % and 0.03 pixels. `least`: motion that some pixel has."""
+        ours, theirs = self.vectors("SORT"), self.vectors("CYCLES")
+        self.assertEqual(kit.messages().warnings, [])
+        self.assertGreater(np.abs(theirs).max(), least)
+        seen = np.abs(theirs).sum(axis=2) > 0
+        around = [np.roll(seen, (y, x), (0, 1)) for y in (-1, 0, 1) for x in (-1, 0, 1)]  # of edges the engines see other parts
+        whole, none = np.all(around, axis=0), ~np.any(around, axis=0)
+        self.assertGreater(min(whole.sum(), none.sum()), 40)
+        np.testing.assert_allclose(ours[whole], theirs[whole], rtol=0.01, atol=0.03)
+        self.assertEqual(float(np.abs(ours[none]).max()), 0)
+
+    def test_objects(self):
+        self.animate(self.plane, "location", 0, -2, 3)
+        self.animate(self.plane, "rotation_euler", 2, 0, 2)
+        self.animate(self.plane, "scale", 1, 0.5, 2)
+        self.check(least=3)
+
+    def test_a_camera_that_moves_and_turns(self):
+        camera = self.scene.camera
+        self.animate(camera, "location", 1, -1, 1)
+        self.animate(camera, "rotation_euler", 1, -0.1, 0.1)
+        self.check(least=1)
+
+    def test_a_camera_that_zooms(self):
+        """Cycles leaves it out. A lens of f mm shows what is at a distance r from the middle at f / 50 times that of one of 50 mm."""
+        camera = self.scene.camera
+        camera.data.lens = 50
+        for frame, lens in ((1, 20), (4, 40), (5, 50), (6, 75), (9, 100)):
+            camera.data.lens = lens
+            camera.data.keyframe_insert("lens", frame=frame)
+        self.scene.frame_set(5)
+        found = self.vectors("SORT")
+        ys, xs = np.mgrid[0:48, 0:48] + 0.5 - 24
+        inside = (np.abs(found).sum(axis=2) > 0) & (np.hypot(xs, ys) < 4)
+        self.assertGreater(int(inside.sum()), 20)
+        for k, (place, factor) in enumerate(((xs, -0.2), (ys, -0.2), (xs, -0.5), (ys, -0.5))):
+            np.testing.assert_allclose(found[inside][:, k], factor * place[inside], atol=0.2)
+
+    def test_deformation_of_an_object_that_moves(self):
+        self.animate(self.plane, "location", 1, -1, 1)
+        self.plane.shape_key_add(name="Basis")
+        key = self.plane.shape_key_add(name="Wide")
+        for point in key.data:
+            point.co.x *= 2
+            point.co.z += point.co.y / 2
+        for frame, value in ((1, 0), (9, 1)):
+            key.value = value
+            key.keyframe_insert("value", frame=frame)
+        self.scene.frame_set(5)
+        self.check(least=1)
+
+    def test_instances_of_a_collection_that_move(self):
+        collection = bpy.data.collections.new("Inside")
+        self.scene.collection.objects.unlink(self.plane)
+        collection.objects.link(self.plane)
+        carrier = kit.add("Carrier", None)
+        carrier.instance_type, carrier.instance_collection = "COLLECTION", collection
+        self.animate(carrier, "location", 0, -2, 2)
+        self.check(least=1)
+
+    def test_what_stands_still_is_exported_as_ever(self):
+        def exported():
+            target = kit.FOLDER / f"still_{time.monotonic_ns()}"
+            bpy.ops.sort.export_package(filepath=str(target), as_folder=True)
+            return json.loads((target / "scene.json").read_text(encoding="utf-8"))
+        self.scene.render.engine = "SORT"
+        with_vectors = exported()
+        self.layer.use_pass_vector = False
+        self.assertEqual(with_vectors, exported())
+
+    def test_not_beside_motion_blur(self):
+        self.scene.render.use_motion_blur = True
+        self.addCleanup(setattr, self.scene.render, "use_motion_blur", False)
+        self.animate(self.plane, "location", 0, -2, 3)
+        self.assertEqual(float(np.abs(self.vectors("CYCLES")).max()), 0)
+        self.assertEqual(float(np.abs(self.vectors("SORT")).max()), 0)
+        self.assertIn(f"View layer '{self.layer.name}': the pass Vector stays black beside motion blur, as in Cycles", kit.messages().warnings)
 
 
 class IncrementTest(unittest.TestCase):

@@ -18,6 +18,7 @@ from .linking import Linking
 from .material import MaterialExporter
 from .mesh import MeshArrays, Shape, fingerprint, read_mesh
 from .motion import Motion
+from .neighbours import Neighbours
 from .points import PointExporter
 
 # Curves, text and metaballs become further instances of the depsgraph, of type MESH.
@@ -39,13 +40,14 @@ class InstanceExporter:
     """`strand_shape`: of curves, "ribbon" or "round"."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
-                 depsgraph: bpy.types.Depsgraph, layers: Layers, linking: Linking, strand_shape: str, kept: KeptMeshes) -> None:
+                 neighbours: Neighbours | None, depsgraph: bpy.types.Depsgraph, layers: Layers, linking: Linking, strand_shape: str, kept: KeptMeshes) -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
         self._kept = kept
         self._motion = motion
+        self._neighbours = neighbours
         self._view_layer = depsgraph.view_layer_eval
         self._collections = depsgraph.view_layer  # which alone answers for collections, not the evaluated copy
         self._layers = layers
@@ -92,13 +94,15 @@ class InstanceExporter:
         if self._motion:
             return self._motion.placement(instance)
         matrix = axes.with_thickness(instance.matrix_world)
-        return {"transform": axes.place(matrix)} if matrix else None
+        if matrix is None:
+            return None
+        return {"transform": axes.place(matrix), **(self._neighbours.placement(instance) if self._neighbours else {})}
 
     def _add_points(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
         material = self._worn(instance.object)[0]
         self._points.add(instance, self._materials.attributes_of(material), {
             **self._seen_by(instance), "materials": [self._materials.name_of(material, "")],
-            **self._materials.values_for(instance, [material])})
+            **self._materials.values_for(instance, [material])}, self._neighbours)
 
     def _is_shown(self, instance: bpy.types.DepsgraphObjectInstance, what: str) -> bool:
         """`what`: "self" or "particles"."""
@@ -148,10 +152,11 @@ class InstanceExporter:
         obj = instance.object
         wanted = frozenset().union(*(self._materials.attributes_of(material) for material in self._worn(obj)))
         shapes = self._motion.shapes_of(obj) if self._motion else None
-        key = (obj.data.as_pointer(), wanted, obj.name_full if shapes else "")
+        moves = shapes or self._neighbours and self._neighbours.has_shapes_of(obj)
+        key = (obj.data.as_pointer(), wanted, obj.name_full if moves else "")
         if key not in self._meshes:
             # What instances show may be the work of another object.
-            entry = self._read(obj, wanted, shapes, may_keep=not (instance.is_instance or shapes))
+            entry = self._read(obj, wanted, shapes, may_keep=not (instance.is_instance or moves))
             self._meshes[key] = self._link_mesh(obj, entry, where) if entry else None
         return self._meshes[key]
 
@@ -166,8 +171,11 @@ class InstanceExporter:
             if mesh is None or len(mesh.polygons) == 0:
                 return None
             columns = MeshColumns(mesh)
-            key = fingerprint(mesh, columns, wanted, shapes)
-            entry = self._cache.find(key) or self._make(key, mesh, columns, wanted, shapes)
+            beside = self._neighbours.shapes_of(obj, columns.positions) if self._neighbours else []
+            if beside:
+                shapes = [Shape(columns.positions, columns.corner_normals), *beside]
+            key = fingerprint(mesh, columns, wanted, shapes) + ("-beside" if beside else "")
+            entry = self._cache.find(key) or self._make(key, mesh, columns, wanted, shapes, bool(beside))
         finally:
             obj.to_mesh_clear()
         if may_keep:
@@ -184,7 +192,8 @@ class InstanceExporter:
         self._writer.link_file(entry.path, entry.facts["file"])
         return _Mesh(self._writer.add("meshes", obj.data.name, entry.facts["record"]), entry.facts)
 
-    def _make(self, key: str, mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str], shapes: list[Shape] | None) -> Entry:
+    def _make(self, key: str, mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str], shapes: list[Shape] | None,
+              is_beside: bool) -> Entry:
         def write(path: Path) -> dict:
             arrays = read_mesh(mesh, columns, wanted, shapes)
             if arrays is None:
@@ -192,7 +201,7 @@ class InstanceExporter:
             if not all(np.isfinite(places).all() for places in [arrays.positions] + [m[0] for m in arrays.motion]):
                 return {"refused": "some of its vertices are not at finite places; it is left out"}
             file = f"meshes/{key}.bin"
-            return {"file": file, "record": _write(path, file, arrays), "uv_name": arrays.uv_name,
+            return {"file": file, "record": _write(path, file, arrays, is_beside), "uv_name": arrays.uv_name,
                     "slot_count": int(arrays.material_indices.max()) + 1, "dropped_uv_sets": arrays.dropped_uv_sets}
         return self._cache.make(key, write)
 
@@ -234,7 +243,8 @@ def _called(record: object, file: str) -> object:
     return record
 
 
-def _write(path: Path, file: str, arrays: MeshArrays) -> dict:
+def _write(path: Path, file: str, arrays: MeshArrays, is_beside: bool) -> dict:
+    """`is_beside`: what moves is in the frames before and after, not over the shutter."""
     def flat(values: np.ndarray, kind: type = np.float32) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=kind).ravel()
 
@@ -248,7 +258,8 @@ def _write(path: Path, file: str, arrays: MeshArrays) -> dict:
         material_indices=flat(arrays.material_indices, np.uint16) if arrays.material_indices.any() else None,
         attributes={name: (values.shape[1], flat(values)) for name, values in arrays.attributes.items()},
         uv=[flat(np.nan_to_num(uv, posinf=0, neginf=0)) for uv in arrays.uv],
-        motion=[shape(*key) for key in arrays.motion])
+        motion=[] if is_beside else [shape(*key) for key in arrays.motion],
+        beside=[flat(key[0]) for key in arrays.motion] if is_beside else [])
 
 
 def _clean_normals(normals: np.ndarray) -> np.ndarray:

@@ -50,8 +50,10 @@ class Motion:
             self._camera.append(camera.evaluated_get(depsgraph).matrix_world.copy())
             for instance in depsgraph.object_instances:
                 if _settings(instance.object, "use_motion_blur"):
-                    self._matrices.setdefault(_key(instance), []).append(instance.matrix_world.copy())
-            for obj in _deforming(depsgraph):
+                    self._matrices.setdefault(key_of(instance), []).append(instance.matrix_world.copy())
+            for obj in deforming(depsgraph):
+                if not _settings(obj, "use_motion_blur") or not _settings(obj, "use_deform_motion"):
+                    continue
                 mesh = obj.to_mesh()
                 if mesh:
                     self._shapes.setdefault(obj.name_full, []).append(read_shape(mesh))
@@ -83,7 +85,7 @@ class Motion:
 
     def placement(self, instance: bpy.types.DepsgraphObjectInstance) -> dict | None:
         """The fields of the record of the instance, as it stands in the frame, that place it. None: it is a point."""
-        keys = self._matrices.get(_key(instance), [])
+        keys = self._matrices.get(key_of(instance), [])
         if len(keys) != len(self._times):  # it is not there all the time, or is not to move
             keys = [instance.matrix_world]
         return _record(keys)
@@ -116,17 +118,15 @@ def _steps(obj: bpy.types.Object) -> int:
     return 1 << min(getattr(getattr(obj, "cycles", None), "motion_steps", 1), 7)
 
 
-def _key(instance: bpy.types.DepsgraphObjectInstance) -> tuple:
+def key_of(instance: bpy.types.DepsgraphObjectInstance) -> tuple:
     parent = instance.parent.name_full if instance.is_instance and instance.parent else ""
     return (instance.object.name_full, parent, tuple(instance.persistent_id) if parent else ())
 
 
-def _deforming(depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Object]:
+def deforming(depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Object]:
     """Objects whose mesh may change: what a modifier, a shape key or a curve makes."""
     for obj in depsgraph.objects:
-        if obj.type in ("MESH", "CURVE", "SURFACE", "FONT", "META") and _settings(obj, "use_motion_blur") \
-                and _settings(obj, "use_deform_motion") \
-                and (obj.modifiers or getattr(obj.data, "shape_keys", None)):
+        if obj.type in ("MESH", "CURVE", "SURFACE", "FONT", "META") and (obj.modifiers or getattr(obj.data, "shape_keys", None)):
             yield obj
 
 

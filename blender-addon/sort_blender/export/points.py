@@ -9,6 +9,7 @@ from mathutils import Matrix
 from ..sort_package import PackageWriter, shapes
 from . import axes
 from .attributes import FIELDS, NUMPY_TYPES, four_of, get
+from .neighbours import Neighbours
 from .node_options import VALUE
 
 DEFAULT_RADIUS_M = 0.01  # Blender's, where there is no attribute
@@ -20,8 +21,10 @@ class PointExporter:
         self._writer = writer
         self._mesh = ""
 
-    def add(self, instance: bpy.types.DepsgraphObjectInstance, wanted: frozenset[str], fields: dict) -> None:
-        """`wanted`: attributes that its material reads. `fields`: of the records, but for mesh and place."""
+    def add(self, instance: bpy.types.DepsgraphObjectInstance, wanted: frozenset[str], fields: dict,
+            neighbours: Neighbours | None) -> None:
+        """`wanted`: attributes that its material reads. `fields`: of the records, but for mesh and place. `neighbours`: where the object is
+        in the frames before and after; its points stay in it."""
         obj = instance.object
         places = get(obj.data.points, "co", np.float32, 3)
         radius = obj.data.attributes.get("radius")
@@ -39,7 +42,8 @@ class PointExporter:
                 continue
             own = {**given, **{name: [float(x) for x in numbers[k]] for name, numbers in values.items()}}
             record = {**fields, "attributes": own} if own else fields
-            self._writer.add("instances", obj.name, {"mesh": self._mesh, "transform": axes.place(matrix), **record})
+            self._writer.add("instances", obj.name, {
+                "mesh": self._mesh, "transform": axes.place(matrix), **(neighbours.placement(instance, local) if neighbours else {}), **record})
 
 
 def _values(attribute: bpy.types.Attribute | None) -> np.ndarray | None:

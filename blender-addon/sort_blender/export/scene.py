@@ -22,6 +22,7 @@ from .linking import Linking
 from .light import add_light
 from .material import MaterialExporter
 from .motion import Motion
+from .neighbours import Neighbours, is_asked_for
 from .surroundings import surroundings_of
 from .world import environment_record, mist_settings
 
@@ -36,7 +37,7 @@ class Exported:
 @dataclass(frozen=True)
 class ExportPlan:
     """What is asked for besides the depsgraph. `texture_folder`: see ImageExporter. frame_set(frame, subframe)
-    evaluates the depsgraph at another time; None: no motion blur. `camera`, `frame`: given by a viewport, else those
+    evaluates the depsgraph at another time; None: no motion blur and no vectors. `camera`, `frame`: given by a viewport, else those
     of the scene. `kept`: of a viewport, which exports the scene again and again."""
     folder: Path  # must not be there yet
     texture_folder: str = ""
@@ -62,6 +63,10 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     if plan.frame_set and scene.render.use_motion_blur and view_layer.use_motion_blur:
         motion = Motion(scene, report)
         motion.gather(depsgraph, camera, plan.frame_set)
+    neighbours = None
+    if plan.frame_set and is_asked_for(scene, view_layer):
+        neighbours = Neighbours()
+        neighbours.gather(depsgraph, plan.frame_set, lambda: _camera_records(camera, depsgraph, plan, frame, None, Report()))
 
     cache.shared.begin()
     plan.kept.use(depsgraph)
@@ -70,7 +75,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     layers = layers_of(view_layer, report)
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
     linking = Linking(depsgraph, report)
-    instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, linking, _strand_shape(scene), plan.kept)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, neighbours, depsgraph, layers, linking, _strand_shape(scene), plan.kept)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height],
@@ -80,12 +85,10 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     if plan.view:
         writer.add("cameras", "Viewport", plan.view[1])
     else:
-        evaluated = camera.evaluated_get(depsgraph)
-        keys = motion.camera_keys() if motion else [evaluated.matrix_world]
-        eyes = plan.eyes_of(evaluated) if plan.eyes_of else {"": None}
-        for view, eye in eyes.items():
-            name = f"{camera.name} {view}" if len(eyes) > 1 else camera.name
-            writer.add("cameras", name, camera_record(evaluated, frame, report, keys, eye))
+        records = _camera_records(camera, depsgraph, plan, frame, motion, report)
+        for view, record in records.items():
+            name = f"{camera.name} {view}" if len(records) > 1 else camera.name
+            writer.add("cameras", name, {**record, **(neighbours.camera(view, record) if neighbours else {})})
     writer.environment = environment_record(world if view_layer.use_sky else None, layers, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
@@ -101,6 +104,15 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
             instances.add(instance)
     writer.finish()
     return Exported(frame, instances.indices, _material_indices(materials))
+
+
+def _camera_records(camera: bpy.types.Object, depsgraph: bpy.types.Depsgraph, plan: ExportPlan, frame: Frame, motion: Motion | None,
+                    report: Report) -> dict[str, dict]:
+    """By the name of the view; "": the only one."""
+    evaluated = camera.evaluated_get(depsgraph)
+    keys = motion.camera_keys() if motion else [evaluated.matrix_world]
+    eyes = plan.eyes_of(evaluated) if plan.eyes_of else {"": None}
+    return {view: camera_record(evaluated, frame, report, keys, eye) for view, eye in eyes.items()}
 
 
 def _strand_shape(scene: bpy.types.Scene) -> str:

@@ -265,7 +265,8 @@ static void test_light_passes_have_the_same_bits(void **state)
     write_balls(&kit, &(Variant){"", "", "", false, NULL});
     RenderOptions options = kit_options(&kit);
     Hash128 picture = kit_render_bits(&kit, &options, NULL);
-    options.aovs = PASSES_WANTED | FILM_AOV_BIT(FILM_AOV_AMBIENT_OCCLUSION);
+    options.aovs =
+        PASSES_WANTED | FILM_AOV_BIT(FILM_AOV_AMBIENT_OCCLUSION) | FILM_AOV_BIT(FILM_AOV_VECTOR);
     options.thread_count = 1;
     Render *whole = kit_render(&kit, &options);
     Hash128 expected = passes_bits(render_film(whole));
