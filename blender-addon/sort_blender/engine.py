@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import bpy
 from mathutils import Matrix
 
-from . import locate, messages, preferences, process, registration
+from . import locate, messages, preferences, process, registration, resume
 from .engine_name import ENGINE
 from .job import make_job
 from .messages import Report, SortError
@@ -131,6 +131,8 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 job = replace(job, options=(*job.options, "--spp", str(PREVIEW_SAMPLES), "--unwatched"))
             elif is_watched():
                 job = replace(job, update_interval_s=UPDATE_INTERVAL_S)
+            if depsgraph.scene.sort.keeps_interrupted and not self.is_preview:
+                job = replace(job, checkpoint=resume.prepare(resume.checkpoint_of(depsgraph.scene, view_layer.name, view)))
             result = self.begin_result(0, 0, exported.frame.width, exported.frame.height, layer=view_layer.name,
                                        view=view)
             try:

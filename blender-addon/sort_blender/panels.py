@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from . import farm, messages, registration, render_settings
+from . import farm, messages, registration, render_settings, resume
 from .engine_name import ENGINE
 from .presets import SORT_PT_presets
 from .versions import EEVEE, shutter_settings
@@ -43,7 +43,7 @@ class _SettingsPanel(_RenderPanel):
 
 class SORT_PT_sampling(_SettingsPanel):
     bl_label = "Sampling"
-    names = ("samples", "preview_samples", "time_limit_s", "seed", "animate_seed")
+    names = ("samples", "preview_samples", "time_limit_s", "seed", "animate_seed", "keeps_interrupted")
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         SORT_PT_presets.draw_panel_header(self.layout)
@@ -59,6 +59,8 @@ class SORT_PT_sampling(_SettingsPanel):
         value.active = settings.use_adaptive
         value.prop(settings, "adaptive_error", text="")
         self.draw_names(context)
+        if settings.keeps_interrupted and resume.is_waiting(context.scene):
+            layout.operator("render.render", text="Resume Interrupted Render", icon="RENDER_STILL")
 
 
 class SORT_PT_denoise(_SettingsPanel):

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +25,7 @@ EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_DAMAGED, EXIT_INTERRUPTED = range(5)  #
 POLL_S = 0.1
 PATIENCE_S = 10  # after a cancel, to write the picture
 NAME = "sort-render"
+CANNOT_GO_ON = "cannot be resumed"  # of a checkpoint, in its messages
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class RenderJob:
     layers: tuple[str, ...] = ()  # of --aov
     options: tuple[str, ...] = ()  # further ones
     denoising: tuple[str, ...] = ()  # options; none: the picture stays as it is
+    checkpoint: Path | None = None  # keeps the samples of an interrupted render, with which the next one goes on; None: they are lost
+    goes_on: bool = True  # with the checkpoint, if it is there
 
     def arguments(self) -> list[str]:
         args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
@@ -49,6 +52,8 @@ class RenderJob:
             args += ["--aov", ",".join(self.layers)]
         if self.update_interval_s > 0:
             args += ["--update-interval", f"{self.update_interval_s:g}"]
+        if self.checkpoint:
+            args += ["--checkpoint", str(self.checkpoint), *(["--resume"] if self.goes_on else [])]
         return args
 
     def scene_options(self) -> list[str]:
@@ -72,11 +77,15 @@ class Watcher:
 
 def run_render(job: RenderJob, watcher: Watcher, report: Report) -> bool:
     """True when job.picture is complete, False when cancelled: it may then hold a part, or not be there.
-    Messages of the child become warnings of `report`, or the text of the SortError. Materials that it refuses become magenta."""
+    Messages of the child become warnings of `report`, or the text of the SortError. Materials that it refuses become magenta; with a
+    checkpoint that it refuses it begins anew."""
     while True:
         try:
             return _run_once(job, watcher, report)
         except SortError as error:
+            if job.checkpoint and job.goes_on and CANNOT_GO_ON in str(error):
+                job = replace(job, goes_on=False)  # the scene was edited since, or the file is damaged
+                continue
             refused = stand_in.replace_refused(job.package, str(error))
             if refused is None:
                 raise

@@ -50,6 +50,10 @@ class SortSceneSettings(bpy.types.PropertyGroup):
     time_limit_s: bpy.props.FloatProperty(
         name="Time Limit", default=0.0, min=0.0, soft_max=86400.0, subtype="TIME", unit="TIME_ABSOLUTE",
         description="No pass over the picture begins that would end later. 0: none")
+    keeps_interrupted: bpy.props.BoolProperty(
+        name="Go On After Interruptions", default=False,
+        description="A final render that is stopped, or that ends with Blender or the machine, goes on at the next F12 if nothing was edited, "
+                    "to the same picture. Takes disk space meanwhile, 80 bytes a pixel and more with passes, and a moment every two minutes")
     animate_seed: bpy.props.BoolProperty(
         name="Another Seed Each Frame", default=True, description="Noise does not stand still in an animation. Takes no time")
     pixel_filter: bpy.props.EnumProperty(name="Pixel Filter", items=PIXEL_FILTERS, description="How samples are weighted by their distance from the middle of a pixel. All take the same time")

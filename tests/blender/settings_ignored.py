@@ -190,6 +190,7 @@ IGNORED = [
     Row("Material.*, cycles", "emission_sampling", NOISE, is_later=True),
     Row("SORT", "preview_samples|use_preview_denoising", "of viewports"),
     Row("SORT", "animate_seed", "of later frames"),
+    Row("SORT", "keeps_interrupted", "of renders that are stopped; test_addon_process.py"),
 ]
 if bpy.app.version >= (5, 0, 0):
     IGNORED += [Row("World", "color|use_nodes", "nodes always count"), Row("Material.*", "diffuse_color|use_nodes", "nodes always count")]

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import stat
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -103,6 +104,50 @@ class ProcessTest(unittest.TestCase):
         self.check_failure("ended by SIGKILL")
         self.assertLess(time.monotonic() - start, 60)
         killer.join()
+
+    def test_interrupted_renders_go_on(self):
+        """To the bits of one that was not interrupted. After an edit they begin anew."""
+        from sort_blender import process, resume
+        self.scene.sort.samples, self.scene.render.resolution_x, self.scene.render.resolution_y = 128, 160, 160
+        self.scene.render.threads_mode, self.scene.render.threads = "FIXED", 1
+        self.addCleanup(setattr, self.scene.render, "threads_mode", "AUTO")
+        self.scene.sort.keeps_interrupted = True
+        self.addCleanup(setattr, self.scene.sort, "keeps_interrupted", False)
+        watcher = process.Watcher
+
+        def render(stops=False):
+            """The picture, and how much of it was done at each record."""
+            done = []
+
+            def watching(on_record, is_cancelled):
+                def note(record):
+                    done.extend([record["done"]] if record.get("event") == "progress" else [])
+                    on_record(record)
+                return watcher(on_record=note, is_cancelled=lambda: stops and any(part > 0.2 for part in done))
+            with mock.patch.object(process, "Watcher", side_effect=watching):
+                picture = kit.render()
+            self.assertEqual(kit.messages().warnings, [])
+            return picture, done
+        with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, XDG_CACHE_HOME=cache):
+            place = resume.checkpoint_of(self.scene, bpy.context.view_layer.name)
+            expected, _ = render()
+            self.assertFalse(place.exists() or resume.is_waiting(self.scene))
+            part, done = render(stops=True)
+            self.assertLess(max(done), 1)
+            self.assertTrue(place.exists() and resume.is_waiting(self.scene))
+            self.assertAlmostEqual(float(part[80, 80, 1]), 0.25, delta=0.01)  # what there is of it is shown
+            again, done = render()
+            self.assertGreater(done[0], 0.15)
+            self.assertTrue((again == expected).all())
+            self.assertFalse(place.exists())
+            render(stops=True)
+            self.assertTrue(place.exists())
+            bpy.data.objects["Plane"].location.x += 5
+            bpy.context.view_layer.update()
+            edited, done = render()
+            self.assertLess(done[0], 0.15)
+            self.assertFalse(place.exists())
+            self.assertFalse((edited == expected).all())
 
     def test_any_error_of_the_addon_is_said(self):
         from sort_blender.export import scene as scene_export
