@@ -53,7 +53,7 @@ class SortSceneSettings(bpy.types.PropertyGroup):
     keeps_interrupted: bpy.props.BoolProperty(
         name="Go On After Interruptions", default=False,
         description="A final render that is stopped, or that ends with Blender or the machine, goes on at the next F12 if nothing was edited, "
-                    "to the same picture. Takes disk space meanwhile, 80 bytes a pixel and more with passes, and a moment every two minutes")
+                    "to the same picture. Costs disk space meanwhile, 80 bytes a pixel and more with passes, and little time every two minutes")
     animate_seed: bpy.props.BoolProperty(
         name="Another Seed Each Frame", default=True, description="Noise does not stand still in an animation. Takes no time")
     pixel_filter: bpy.props.EnumProperty(name="Pixel Filter", items=PIXEL_FILTERS, description="How samples are weighted by their distance from the middle of a pixel. All take the same time")
