@@ -5,7 +5,7 @@
 
 #include "textures/format/texel.h"
 
-enum { TAP_LIST_MAX = 256, TAP_LANE_MAX = 2 * TEX_MAX_PROBES };
+enum { TAP_LIST_MAX = 256, TAP_LANE_MAX = 2 * TEX_MAX_PROBES, TAP_COORDINATES = 7 };
 
 /* Four texels of a level: two columns, two rows. */
 typedef struct ListedTap {
@@ -13,15 +13,21 @@ typedef struct ListedTap {
     uint32_t texels[4];
 } ListedTap;
 
-/* The places of the taps in textures of one layout, which follows from their size, the shape of their tiles, and the number of
+/* A tile that some taps lie in. Neighbours share it, but it may be listed again after others of its level. */
+typedef struct ListedTile {
+    uint32_t number; /* in the texture */
+    uint32_t tap;    /* the first one */
+} ListedTile;
+
+/* The tiles of the taps in textures of one layout, which follows from their size, the shape of their tiles, and the number of
  * tiles that hold their small levels. Textures differ in it only if their texels differ much in bytes. */
 typedef struct TapPlaces {
     uint32_t tile_log2_x, tile_log2_y; /* of level 0 */
     uint32_t tail_count;               /* 0: no places have been computed */
-    uint32_t tile[TAP_LIST_MAX];       /* of all four texels, or TAP_IN_SEVERAL_TILES */
-    uint32_t offset[TAP_LIST_MAX];     /* of the first texel in that tile, in texels */
+    uint32_t tile_count;
+    ListedTile tiles[1 + TAP_LIST_MAX]; /* [TAP_IN_SEVERAL_TILES]: none */
 } TapPlaces;
-#define TAP_IN_SEVERAL_TILES UINT32_MAX
+enum { TAP_IN_SEVERAL_TILES = 0 };
 
 /* The taps of a lane: for each probe one in the finer level and, if fraction is not 0, one in the level below it. */
 typedef struct TapRun {
@@ -37,8 +43,8 @@ typedef struct TapList {
     TexFilter filter;
     TexMip mip;
     float mip_bias;
-    int32_t is_wanted[TEX_MAX_LANES]; /* all bits of each lane in `wanted`, else none */
-    float coord[7][TEX_MAX_LANES];    /* as in TexRequest; of wanted lanes */
+    i32x4 is_wanted[TEX_MAX_LANES / 4]; /* all bits of each lane in `wanted`, else none */
+    i32x4 coord[TAP_COORDINATES][TEX_MAX_LANES / 4]; /* the bits of those of the request */
     /* What was made: taps of the first lanes of those, as many as have room, which is at least one. */
     uint32_t lanes,
         bad_lanes; /* bad_lanes: those without a place or with a footprint that is not finite */
@@ -48,7 +54,9 @@ typedef struct TapList {
     TapRun runs[TEX_MAX_LANES]; /* of the lanes in `lanes`; no probes: the lane has no place */
     ListedTap taps[TAP_LIST_MAX];
     TapPlaces places;
-    TexelTap blends[TAP_LIST_MAX]; /* right and down: set with the places */
+    TexelTap blends[TAP_LIST_MAX]; /* but for the fractions, set with the places */
+    /* The memory of the tiles in a lookup's texture; NULL: not resident. Here because stacks of fibers are small. */
+    const uint8_t *tiles[1 + TAP_LIST_MAX];
 } TapList;
 
 #endif

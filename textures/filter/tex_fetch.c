@@ -59,19 +59,27 @@ static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *
     }
 }
 
-/* Fetches a tap if all its tiles are resident. */
-static bool fetch_resident(Lookup *lk, const TexLevel *level, const uint32_t x[4],
-                           const uint32_t y[4], const uint32_t tiles[4], float quad[4][4])
+/* Lists the tiles of a tap's texels. */
+static void texel_tiles(const Tap *tap, uint32_t out_x[4], uint32_t out_y[4], uint32_t out_tiles[4])
+{
+    tap_texels(tap, out_x, out_y);
+    for (uint32_t k = 0; k < 4; ++k)
+        out_tiles[k] = tile_number(tap->level, out_x[k], out_y[k]);
+}
+
+bool lookup_fetch_resident(Lookup *lk, const Tap *tap, float quad[4][4])
 {
     const SlabPool *slabs = &lk->cache->slabs;
     const uint8_t *texels[4];
+    uint32_t x[4], y[4], tiles[4];
+    texel_tiles(tap, x, y, tiles);
     for (uint32_t k = 0; k < 4; ++k) {
         uint32_t entry = atomic_load(&lk->texture->entries[tiles[k]].word);
         if (entry_tag(entry) != ENTRY_READY)
             return false;
         slab_mark_used(slabs, entry_payload(entry));
         texels[k] = slab_address(slabs, entry_payload(entry)) +
-                    texel_offset(lk->texture, level, x[k], y[k]);
+                    texel_offset(lk->texture, tap->level, x[k], y[k]);
     }
     uint32_t tile_count = (tiles[0] == tiles[1] ? 1 : 2) * (tiles[0] == tiles[2] ? 1 : 2);
     lk->tile_requests += tile_count;
@@ -85,11 +93,7 @@ bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     TexCache *c = lk->cache;
     const Texture *texture = lk->texture;
     uint32_t x[4], y[4], tiles[4];
-    tap_texels(tap, x, y);
-    for (uint32_t k = 0; k < 4; ++k)
-        tiles[k] = tile_number(tap->level, x[k], y[k]);
-    if (fetch_resident(lk, tap->level, x, y, tiles, quad))
-        return true;
+    texel_tiles(tap, x, y, tiles);
     uint32_t missing = 0xf;
     while (missing) {
         uint32_t tile = tiles[__builtin_ctz(missing)];
@@ -141,5 +145,5 @@ bool lookup_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
     case TEXELS_ELSEWHERE:
         break;
     }
-    return lookup_fetch_slowly(lk, tap, quad);
+    return lookup_fetch_resident(lk, tap, quad) || lookup_fetch_slowly(lk, tap, quad);
 }

@@ -16,8 +16,11 @@ static inline void lookup_leave(const Lookup *lk)
         cache_wake_sleepers(lk->cache);
 }
 
-/* Requests all tiles that the lanes from `first_lane` on need. */
+/* Requests all tiles that the lanes from `first_lane` on need; the taps are enumerated anew unless lk->left lists them. */
 void lookup_ask_ahead(const Lookup *lk, uint32_t first_lane);
+
+/* Fetches a tap if all its tiles are resident and of more than one colour; returns whether it did. */
+bool lookup_fetch_resident(Lookup *lk, const Tap *tap, float quad[4][4]);
 
 /* Fetches a tap whose texels lie in several tiles, or in a tile that is not resident; waits for missing tiles.
  * Returns false if a tile has failed. */

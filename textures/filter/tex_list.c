@@ -1,6 +1,7 @@
 /* Lookups by a list of taps. The textures of a material are mostly read at the same coordinates and have the same size, so the
  * list of one lookup, which depends on these alone, serves the next ones too; tiles and texels are each texture's own. */
 #include "textures/filter/tex_list.h"
+#include "base/bits.h"
 #include "base/check.h"
 #include "textures/filter/tap_point.h"
 #include "textures/filter/tex_fetch.h"
@@ -25,18 +26,18 @@ SORT_ALWAYS_INLINE bool has_coordinates(const TapList *list, const float *coord,
     i32x4 difference = {0};
     int32_t rest = 0;
     uint32_t whole = count - count % 4;
-    for (uint32_t i = 0; i < 7; ++i) {
-        const float *row = coord + (size_t)i * count;
-        for (uint32_t lane = 0; lane < whole; lane += 4)
-            difference |= (i32x4_load(row + lane) ^ i32x4_load(list->coord[i] + lane)) &
-                          i32x4_load(list->is_wanted + lane);
-        for (uint32_t lane = whole; lane < count; ++lane) {
-            int32_t a, b;
-            memcpy(&a, &row[lane], sizeof a);
-            memcpy(&b, &list->coord[i][lane], sizeof b);
-            rest |= (a ^ b) & list->is_wanted[lane];
-        }
+    for (uint32_t lane = 0; lane < whole; lane += 4) {
+        i32x4 of_lanes = {0};
+        for (uint32_t i = 0; i < TAP_COORDINATES; ++i)
+            of_lanes |= i32x4_load(coord + (size_t)i * count + lane) ^ list->coord[i][lane / 4];
+        difference |= of_lanes & list->is_wanted[lane / 4];
     }
+    for (uint32_t lane = whole; lane < count; ++lane)
+        for (uint32_t i = 0; i < TAP_COORDINATES; ++i) {
+            int32_t a;
+            memcpy(&a, &coord[(size_t)i * count + lane], sizeof a);
+            rest |= (a ^ list->coord[i][lane / 4][lane % 4]) & list->is_wanted[lane / 4][lane % 4];
+        }
     return (difference[0] | difference[1] | difference[2] | difference[3] | rest) == 0;
 }
 
@@ -70,9 +71,9 @@ static void note_request(TapList *list, const Lookup *lk, uint32_t lanes)
     list->filter = o->filter;
     list->mip = o->mip;
     list->mip_bias = o->mip_bias;
-    for (uint32_t lane = 0; lane < TEX_MAX_LANES; ++lane)
-        list->is_wanted[lane] = -(int32_t)(lanes >> lane & 1u);
-    for (uint32_t i = 0; i < 7; ++i)
+    for (uint32_t four = 0; four < TEX_MAX_LANES / 4; ++four)
+        list->is_wanted[four] = ((i32x4){1, 2, 4, 8} & (int32_t)(lanes >> 4 * four)) != 0;
+    for (uint32_t i = 0; i < TAP_COORDINATES; ++i)
         memcpy(list->coord[i], r->coord + (size_t)i * r->lane_count, r->lane_count * sizeof(float));
 }
 
@@ -166,19 +167,34 @@ static TapList *list_of(const Lookup *lk, uint32_t lanes)
 static void place_taps(TapList *list, const Texture *texture)
 {
     TapPlaces *out = &list->places;
+    uint16_t latest[TEX_MAX_LEVELS] = {0}; /* the tile of each level that was listed last */
+    uint32_t masks[TEX_MAX_LEVELS][2];     /* of columns and rows within a tile of each level */
     out->tile_log2_x = texture->levels[0].tile_log2_x;
     out->tile_log2_y = texture->levels[0].tile_log2_y;
     out->tail_count = texture->tail_count;
+    out->tiles[TAP_IN_SEVERAL_TILES].number = UINT32_MAX;
+    out->tile_count = 1;
+    for (uint32_t i = list->first_level; i < list->end_level; ++i) {
+        masks[i][0] = (1u << texture->levels[i].tile_log2_x) - 1;
+        masks[i][1] = (1u << texture->levels[i].tile_log2_y) - 1;
+    }
     for (uint32_t k = 0; k < list->tap_count; ++k) {
         const ListedTap *tap = &list->taps[k];
+        TexelTap *blend = &list->blends[k];
         const TexLevel *level = &texture->levels[tap->level];
         uint32_t x = tap->texels[0], right = tap->texels[1];
         uint32_t y = tap->texels[2], down = tap->texels[3];
-        bool is_in_several = (x ^ right) >> level->tile_log2_x | (y ^ down) >> level->tile_log2_y;
-        out->tile[k] = is_in_several ? TAP_IN_SEVERAL_TILES : tile_number(level, x, y);
-        out->offset[k] = texel_index(level, x, y);
-        list->blends[k].right = (int32_t)(right - x);
-        list->blends[k].down = (int32_t)((down - y) * level->row_texels);
+        uint32_t mask_x = masks[tap->level][0], mask_y = masks[tap->level][1];
+        bool is_in_several = ((x ^ right) & ~mask_x) | ((y ^ down) & ~mask_y);
+        uint32_t number = tile_number(level, x, y);
+        if (out->tiles[latest[tap->level]].number != number && !is_in_several) {
+            latest[tap->level] = (uint16_t)out->tile_count;
+            out->tiles[out->tile_count++] = (ListedTile){.number = number, .tap = k};
+        }
+        blend->tile = is_in_several ? TAP_IN_SEVERAL_TILES : latest[tap->level];
+        blend->offset = level->offset + (y & mask_y) * level->row_texels + (x & mask_x);
+        blend->right = (int32_t)(right - x);
+        blend->down = (int32_t)((down - y) * level->row_texels);
     }
 }
 
@@ -195,13 +211,11 @@ static void ensure_places(TapList *list, const Texture *texture)
 
 /* --- texels ------------------------------------------------------------------------------- */
 
-enum { TAPS_AT_ONCE = 16 };
-
 /* The tap's values, and the taps that are left because their texels lie in several tiles or in one that is not resident. */
 typedef struct Values {
     f32x4 taps[TAP_LIST_MAX];
-    uint32_t left[TAP_LIST_MAX / TAPS_AT_ONCE]; /* a bit for each tap */
-    uint32_t any_left;
+    uint16_t left[TAP_LIST_MAX];
+    uint32_t left_count;
 } Values;
 
 static Tap tap_of(const Lookup *lk, const TapList *list, uint32_t i)
@@ -214,77 +228,100 @@ static Tap tap_of(const Lookup *lk, const TapList *list, uint32_t i)
     };
 }
 
-/* Finds the taps [begin, end) whose texels lie in one resident tile, asks for their memory, and writes the values of those in
- * tiles of one colour. Returns how many were found. */
-static uint32_t find_resident(Lookup *lk, const TapList *list, uint32_t begin, uint32_t end,
-                              FoundTap found[TAPS_AT_ONCE], Values *out)
+/* Finds the memory of the list's tiles that are resident, and asks for the texels of the first tap in each. */
+static void find_tiles(const Lookup *lk, TapList *list)
 {
     const SlabPool *slabs = &lk->cache->slabs;
     const TileEntry *entries = lk->texture->entries;
     const TapPlaces *places = &list->places;
-    size_t texel_bytes = lk->texture->texel_bytes;
-    uint32_t count = 0, constant_count = 0, left = 0;
-    for (uint32_t k = begin; k < end; ++k) {
-        uint32_t tile = places->tile[k];
-        uint32_t entry = tile == TAP_IN_SEVERAL_TILES ? entry_make(ENTRY_EMPTY, 0)
-                                                      : atomic_load(&entries[tile].word);
-        uint32_t payload = entry_payload(entry);
-        if (SORT_LIKELY(entry_tag(entry) == ENTRY_READY)) {
-            const uint8_t *first = slab_address(slabs, payload) + places->offset[k] * texel_bytes;
-            slab_mark_used(slabs, payload);
-            SORT_PREFETCH(first);
-            SORT_PREFETCH(first + list->blends[k].down * (ptrdiff_t)texel_bytes);
-            found[count++] = (FoundTap){first, k};
-        } else if (entry_tag(entry) == ENTRY_CONSTANT) {
-            out->taps[k] = f32x4_load(lk->cache->constants[payload]);
-            ++constant_count;
-        } else {
-            left |= 1u << (k - begin);
+    const uint8_t **out_tiles = list->tiles;
+    ptrdiff_t texel_bytes = (ptrdiff_t)lk->texture->texel_bytes;
+    out_tiles[TAP_IN_SEVERAL_TILES] = NULL;
+    for (uint32_t i = 1; i < places->tile_count; ++i) {
+        uint32_t entry = atomic_load(&entries[places->tiles[i].number].word);
+        if (SORT_UNLIKELY(entry_tag(entry) != ENTRY_READY)) {
+            out_tiles[i] = NULL;
+            continue;
         }
+        const TexelTap *tap = &list->blends[places->tiles[i].tap];
+        const uint8_t *tile = slab_address(slabs, entry_payload(entry));
+        const uint8_t *first = tile + tap->offset * texel_bytes;
+        slab_mark_used(slabs, entry_payload(entry));
+        SORT_PREFETCH(first);
+        SORT_PREFETCH(first + tap->down * texel_bytes);
+        out_tiles[i] = tile;
     }
-    lk->tile_requests += count + constant_count;
-    lk->tile_hits += count + constant_count;
-    out->left[begin / TAPS_AT_ONCE] = left;
-    out->any_left |= left;
-    return count;
 }
 
-/* Blends the taps whose texels lie in one resident tile. Their texels are asked for ahead, since all are found before the first
- * is read. */
+/* Writes the values of the taps in tiles of one colour, and lists the others that are left. */
+static void take_constants(const Lookup *lk, const TapList *list, Values *out)
+{
+    uint32_t left_count = 0;
+    for (uint32_t k = 0; k < out->left_count; ++k) {
+        uint32_t i = out->left[k], tile = list->blends[i].tile;
+        uint32_t entry =
+            tile == TAP_IN_SEVERAL_TILES
+                ? entry_make(ENTRY_EMPTY, 0)
+                : atomic_load(&lk->texture->entries[list->places.tiles[tile].number].word);
+        if (entry_tag(entry) == ENTRY_CONSTANT)
+            out->taps[i] = f32x4_load(lk->cache->constants[entry_payload(entry)]);
+        else
+            out->left[left_count++] = (uint16_t)i;
+    }
+    out->left_count = left_count;
+}
+
+/* Blends the taps whose texels lie in one resident tile, and lists the others. */
 static void blend_resident(Lookup *lk, TapList *list, Values *out)
 {
     ensure_places(list, lk->texture);
-    out->any_left = 0;
-    for (uint32_t begin = 0; begin < list->tap_count; begin += TAPS_AT_ONCE) {
-        FoundTap found[TAPS_AT_ONCE];
-        uint32_t end = begin + TAPS_AT_ONCE;
-        end = end < list->tap_count ? end : list->tap_count;
-        uint32_t count = find_resident(lk, list, begin, end, found, out);
-        lk->texture->blend_taps(&lk->cache->texels, list->blends, found, count, out->taps);
-    }
+    find_tiles(lk, list);
+    out->left_count = lk->texture->blend_taps(&lk->cache->texels, list->tiles, list->blends,
+                                              list->tap_count, out->taps, out->left);
+    take_constants(lk, list, out);
+    lk->tile_requests += list->tap_count - out->left_count;
+    lk->tile_hits += list->tap_count - out->left_count;
 }
 
-/* Fetches what blend_resident() left, tile by tile, and waits for tiles. Returns the lanes of which a tile has failed. */
-static SORT_NOINLINE uint32_t blend_others(Lookup *lk, const TapList *list, Values *values)
+static f32x4 blend_quad(const Tap *tap, float quad[4][4])
+{
+    return texel_blend4(f32x4_load(quad[0]), f32x4_load(quad[1]), f32x4_load(quad[2]),
+                        f32x4_load(quad[3]), tap->x.fraction, tap->y.fraction);
+}
+
+/* Fetches those of the taps that are left whose tiles are all resident. */
+static void blend_across_tiles(Lookup *lk, const TapList *list, Values *values)
+{
+    uint32_t left_count = 0;
+    for (uint32_t k = 0; k < values->left_count; ++k) {
+        float quad[4][4];
+        uint32_t i = values->left[k];
+        Tap tap = tap_of(lk, list, i);
+        if (lookup_fetch_resident(lk, &tap, quad))
+            values->taps[i] = blend_quad(&tap, quad);
+        else
+            values->left[left_count++] = (uint16_t)i;
+    }
+    values->left_count = left_count;
+}
+
+/* Fetches the other taps tile by tile, and waits for tiles. Returns the lanes of which a tile has failed. */
+static SORT_NOINLINE uint32_t await_others(Lookup *lk, const TapList *list, Values *values)
 {
     uint64_t number = list->number;
-    uint32_t failed = 0, wanted = list->wanted, tap_count = list->tap_count;
-    for (uint32_t i = 0; i < tap_count; ++i) {
-        uint32_t left = values->left[i / TAPS_AT_ONCE] >> i % TAPS_AT_ONCE;
-        if (left == 0) {
-            i |= TAPS_AT_ONCE - 1;
-            continue;
-        }
-        i += (uint32_t)__builtin_ctz(left);
+    uint32_t failed = 0, wanted = list->wanted;
+    bool is_whole = list->lanes == wanted;
+    lk->left = is_whole ? values->left : NULL;
+    lk->left_count = is_whole ? values->left_count : 0;
+    for (uint32_t k = 0; k < values->left_count; ++k) {
+        uint32_t i = values->left[k];
         lk->lane = list->taps[i].lane;
         if (failed >> lk->lane & 1u)
             continue;
         float quad[4][4];
         Tap tap = tap_of(lk, list, i);
         if (lookup_fetch_slowly(lk, &tap, quad))
-            values->taps[i] =
-                texel_blend4(f32x4_load(quad[0]), f32x4_load(quad[1]), f32x4_load(quad[2]),
-                             f32x4_load(quad[3]), tap.x.fraction, tap.y.fraction);
+            values->taps[i] = blend_quad(&tap, quad);
         else
             failed |= 1u << lk->lane;
         if (list->number != number) { /* another fiber used the list while this one waited */
@@ -297,19 +334,23 @@ static SORT_NOINLINE uint32_t blend_others(Lookup *lk, const TapList *list, Valu
 
 /* --- results ------------------------------------------------------------------------------ */
 
-/* The mean over a lane's probes, each blended between its two levels. */
+/* The value of a probe: its tap, or that blended with the next one, which is in the coarser level. */
+SORT_ALWAYS_INLINE f32x4 probe_value(const f32x4 *tap, uint32_t level_count, float fraction)
+{
+    return level_count == 1 ? tap[0] : tap[0] + fraction * (tap[1] - tap[0]);
+}
+
+/* The running mean over a lane's probes. */
 static f32x4 mean_of_run(const TapRun *run, const f32x4 *taps)
 {
     const f32x4 *tap = taps + run->first;
     uint32_t level_count = run->fraction > 0.0f ? 2 : 1;
-    f32x4 sum = f32x4_splat(0.0f);
-    for (uint32_t i = 0; i < run->probe_count; ++i, tap += level_count) {
-        f32x4 probe = tap[0];
-        if (level_count == 2)
-            probe += run->fraction * (tap[1] - probe);
-        sum = i == 0 ? probe : sum + 1.0f / (float)(i + 1) * (probe - sum); /* a running mean */
+    f32x4 mean = probe_value(tap, level_count, run->fraction);
+    for (uint32_t i = 1; i < run->probe_count; ++i) {
+        tap += level_count;
+        mean += 1.0f / (float)(i + 1) * (probe_value(tap, level_count, run->fraction) - mean);
     }
-    return sum;
+    return mean;
 }
 
 /* Returns whether all lanes that the list was made for are at the path depth of `lane`. */
@@ -317,7 +358,7 @@ static bool is_one_depth(const TapList *list, const TexRequest *r, uint32_t lane
 {
     int32_t difference = 0;
     for (uint32_t i = 0; r->depths && i < r->lane_count; ++i)
-        difference |= (int32_t)(r->depths[i] ^ r->depths[lane]) & list->is_wanted[i];
+        difference |= (int32_t)(r->depths[i] ^ r->depths[lane]) & list->is_wanted[i / 4][i % 4];
     return difference == 0;
 }
 
@@ -376,12 +417,16 @@ uint32_t lookup_by_list(Lookup *lk, uint32_t lanes, float *out_result)
     for (uint32_t left = lanes; left;) {
         TapList *list = list_of(lk, left);
         count_probes(lk, list);
-        lk->bad_lanes += (uint32_t)__builtin_popcount(list->bad_lanes);
+        lk->bad_lanes += bit_count(list->bad_lanes);
         blend_resident(lk, list, &values);
         uint32_t failed = 0;
-        if (SORT_UNLIKELY(values.any_left)) {
-            failed = blend_others(lk, list, &values);
-            list = list_of(lk, left);
+        if (values.left_count > 0)
+            blend_across_tiles(lk, list, &values);
+        if (SORT_UNLIKELY(values.left_count > 0)) {
+            uint64_t number = list->number;
+            failed = await_others(lk, list, &values);
+            if (list->number != number) /* as there */
+                list = list_of(lk, left);
         }
         missing |= write_runs(lk, list, failed, &values, out_result);
         left &= ~list->lanes;

@@ -7,6 +7,7 @@
  * A tap's four texels usually lie in one resident tile, which takes one load of the tile's entry and
  * four of texels. Otherwise the tiles concerned are examined in turn, and the lookup waits for the
  * first missing one, after requesting all tiles that the rest of the request needs (tex_taps.c). */
+#include "base/bits.h"
 #include "base/check.h"
 #include "textures/filter/tex_list.h"
 #include "textures/filter/tex_sample.h"
@@ -29,6 +30,8 @@ static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
     lk->cache = thread->cache;
     lk->request = r;
     lk->has_asked_ahead = false;
+    lk->left = NULL;
+    lk->left_count = 0;
     lk->mip_probes = lookup_mip_counters(thread, r->depth);
     lk->probes = lk->tile_requests = lk->tile_hits = lk->bad_lanes = 0;
     lk->texture = texture_of(thread->cache, r->texture);
@@ -107,12 +110,12 @@ static uint32_t lookup_each(Lookup *lk, uint32_t lanes, float *out_result)
 static void count_lookup(const Lookup *lk, uint32_t lanes, uint32_t missing)
 {
     ThreadCounters *n = &lk->thread->counters;
-    uint32_t lane_count = (uint32_t)__builtin_popcount(lanes);
+    uint32_t lane_count = bit_count(lanes);
     counter_add(&n->lookups, lane_count);
     if (lk->texture)
         counter_add(cache_lookup_counter(lk->thread, lk->texture), lane_count);
     counter_add(&n->bad_lookups, lk->bad_lanes);
-    counter_add(&n->missing, (uint32_t)__builtin_popcount(missing));
+    counter_add(&n->missing, bit_count(missing));
     counter_add(&n->probes, lk->probes);
     counter_add(&n->tile_requests, lk->tile_requests);
     counter_add(&n->tile_hits, lk->tile_hits);

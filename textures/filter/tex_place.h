@@ -24,8 +24,10 @@ typedef struct Lookup {
     Texture *texture;
     const TexRequest *request;
     LookupOptions options;
-    uint32_t lane;                /* the current lane */
-    bool has_asked_ahead;         /* the tiles of the remaining lanes have been requested */
+    uint32_t lane;        /* the current lane */
+    bool has_asked_ahead; /* the tiles of the remaining lanes have been requested */
+    const uint16_t *left; /* which taps of the thread's list remain; NULL: not known */
+    uint32_t left_count;
     _Atomic uint64_t *mip_probes; /* the thread's counters at the lane's path depth; [level] */
     /* Counts of this request, added to the thread's counters at the end. */
     uint32_t probes, tile_requests, tile_hits, bad_lanes;

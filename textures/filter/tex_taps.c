@@ -149,9 +149,27 @@ static void list_add_tap(void *data, const TapTexels *tap)
     }
 }
 
+static void list_add_left(TileList *list)
+{
+    const Lookup *lk = list->lookup;
+    for (uint32_t k = 0; k < lk->left_count; ++k) {
+        const ListedTap *tap = &lk->thread->taps.taps[lk->left[k]];
+        uint32_t left = tap->texels[0], right = tap->texels[1];
+        uint32_t up = tap->texels[2], down = tap->texels[3];
+        TapTexels texels = {.lane = tap->lane,
+                            .level = tap->level,
+                            .x = {left, right, left, right},
+                            .y = {up, up, down, down}};
+        list_add_tap(list, &texels);
+    }
+}
+
 void lookup_ask_ahead(const Lookup *lk, uint32_t first_lane)
 {
     TileList list = {.lookup = lk};
-    visit_lanes(lk, first_lane, list_add_tap, &list);
+    if (lk->left)
+        list_add_left(&list);
+    else
+        visit_lanes(lk, first_lane, list_add_tap, &list);
     list_flush(&list);
 }

@@ -60,22 +60,19 @@ size_t texel_repair(TexelFormat format, void *texels, uint32_t width, uint32_t h
 typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],
                               float out_rgba[4][4]);
 TexelLoadQuad texel_quad_loader(TexelFormat format);
-/* Four texels to be blended, two in a row and two in another: in either row the first with the second by fraction_x, and the two
- * results by fraction_y. */
+/* Four texels of a tile to be blended, two in a row and two in another: in either row the first with the second by fraction_x, and
+ * the two results by fraction_y. */
 typedef struct TexelTap {
-    int32_t right,
-        down; /* texels from a row's first to its second, and from row to row, in memory */
+    uint32_t tile;       /* an index into the tiles of the call */
+    uint32_t offset;     /* of the first texel of the first row in the tile's memory, in texels */
+    int32_t right, down; /* from a row's first to its second, and from row to row, in texels */
     float fraction_x, fraction_y;
 } TexelTap;
-/* A tap whose texels are in memory. */
-typedef struct FoundTap {
-    const uint8_t *first; /* the first texel of the first row */
-    uint32_t tap;
-} FoundTap;
-/* Loads and blends the texels of `count` taps. out[f.tap], f being each of the found ones, has the bits of texel_blend() applied
- * to the loaded texels of taps[f.tap]. */
-typedef void (*TexelBlendTaps)(const TexelTables *tables, const TexelTap *taps,
-                               const FoundTap *found, uint32_t count, f32x4 *out);
+/* Loads and blends the texels of `count` taps: out[k] has the bits of texel_blend() applied to the loaded texels of taps[k]. tiles:
+ * the tiles' memory, NULL where it is not at hand; out_left gets the indices of taps in such tiles. Returns how many these are. */
+typedef uint32_t (*TexelBlendTaps)(const TexelTables *tables, const uint8_t *const *tiles,
+                                   const TexelTap *taps, uint32_t count, f32x4 *out,
+                                   uint16_t *out_left);
 TexelBlendTaps texel_taps_blender(TexelFormat format);
 /* Blending by differences instead of weights reproduces equal texels exactly. */
 static inline float texel_blend(float a, float b, float c, float d, float fraction_x,

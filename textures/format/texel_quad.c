@@ -6,12 +6,12 @@
 
 /* --- readers: a texel of 1 to 4 channels as linear values; `channels` is constant where they are inlined ----- */
 
-/* What the fourth is with 1 or 3 channels does not matter: see complete(). */
+/* What the fourth is with 1 or 3 channels does not matter, nor the second and third with 1: see complete(). */
 SORT_ALWAYS_INLINE f32x4 values_of(float x, float y, float z, float w, uint32_t channels)
 {
     switch (channels) {
     case 1:
-        return f32x4_splat(x);
+        return (f32x4){x};
     case 2:
         return (f32x4){x, x, x, y};
     default:
@@ -26,6 +26,8 @@ SORT_ALWAYS_INLINE f32x4 complete(f32x4 values, uint32_t channels)
     const f32x4 opaque = {0.0f, 0.0f, 0.0f, 1.0f};
     if (channels == 2 || channels == 4)
         return values;
+    if (channels == 1)
+        values = f32x4_splat(values[0]);
     return (f32x4)(((i32x4)values & is_color) | (i32x4)opaque);
 }
 
@@ -125,20 +127,29 @@ enum { bytes_u8 = 1, bytes_srgb8 = 1, bytes_u16 = 2, bytes_half = 2, bytes_float
         for (int k = 0; k < 4; ++k)                                                                \
             f32x4_store(complete(read_##type(t, texels[k], channels), channels), out[k]);          \
     }                                                                                              \
-    static void blend_##type##channels(const TexelTables *t, const TexelTap *taps,                 \
-                                       const FoundTap *found, uint32_t count, f32x4 *out)          \
+    static uint32_t blend_##type##channels(const TexelTables *t, const uint8_t *const *tiles,      \
+                                           const TexelTap *taps, uint32_t count, f32x4 *out,       \
+                                           uint16_t *out_left)                                     \
     {                                                                                              \
-        for (const FoundTap *f = found; f < found + count; ++f) {                                  \
-            const TexelTap *tap = &taps[f->tap];                                                   \
+        uint32_t left_count = 0;                                                                   \
+        for (uint32_t k = 0; k < count; ++k) {                                                     \
+            const TexelTap *tap = &taps[k];                                                        \
+            const uint8_t *upper = tiles[tap->tile];                                               \
+            if (SORT_UNLIKELY(upper == NULL)) {                                                    \
+                out_left[left_count++] = (uint16_t)k;                                              \
+                continue;                                                                          \
+            }                                                                                      \
             const ptrdiff_t bytes = (ptrdiff_t)bytes_##type * (channels);                          \
-            ptrdiff_t right = tap->right * bytes, down = tap->down * bytes;                        \
-            const uint8_t *upper = f->first, *lower = upper + down;                                \
+            ptrdiff_t right = tap->right * bytes;                                                  \
+            upper += tap->offset * bytes;                                                          \
+            const uint8_t *lower = upper + tap->down * bytes;                                      \
             f32x4 blend = texel_blend4(                                                            \
                 read_##type(t, upper, channels), read_##type(t, upper + right, channels),          \
                 read_##type(t, lower, channels), read_##type(t, lower + right, channels),          \
                 tap->fraction_x, tap->fraction_y);                                                 \
-            out[f->tap] = complete(blend, channels);                                               \
+            out[k] = complete(blend, channels);                                                    \
         }                                                                                          \
+        return left_count;                                                                         \
     }
 #define LOADERS(type) LOADER(type, 1) LOADER(type, 2) LOADER(type, 3) LOADER(type, 4)
 
