@@ -1,6 +1,7 @@
 #include "sort/light/environment.h"
 
 #include "base/check.h"
+#include "sort/light/sky_rows.h"
 #include "sort/sampling/warp.h"
 #include "ssl/rt/rt.h"
 
@@ -19,22 +20,14 @@ float2 environment_uv(const SceneEnvironment *environment, float3 direction)
     return uv_of_local(mat4_vector(&environment->world_to_environment, direction));
 }
 
-/* *out_ring: the radius of the circle of latitude. */
-static float3 direction_of_uv(const SceneEnvironment *environment, float2 uv, float *out_ring)
+float3 environment_direction(const SceneEnvironment *environment, float2 uv)
 {
     float longitude = 2.0f * SORT_PI * (uv.x - 0.5f), latitude = SORT_PI * (uv.y - 0.5f);
     float ring, height, east, north;
     rt_sincos(latitude, &height, &ring);
     rt_sincos(longitude, &east, &north);
     float3 d = f3(-east * ring, height, north * ring);
-    *out_ring = ring;
     return f3_normalize(mat4_vector(&environment->environment_to_world, d));
-}
-
-float3 environment_direction(const SceneEnvironment *environment, float2 uv)
-{
-    float ring;
-    return direction_of_uv(environment, uv, &ring);
 }
 
 static float2 uv_derivative(float3 d, float3 d_change)
@@ -95,20 +88,50 @@ void environment_begin(const SceneEnvironment *environment, const EnvironmentTab
     environment_table_draw_row(table, &local, u, out_row);
 }
 
-float3 environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
-                          const EnvironmentRow *row, EnvironmentPlace *out_place)
+/* Draws from the whole sphere, where there is no table. */
+static void finish_evenly(const SceneEnvironment *environment, const EnvironmentRow *rows,
+                          uint16_t lanes, WideRow out_wi[3], EnvironmentPlace *out_places)
 {
-    if (!table) {
-        float3 direction = warp_sphere(row->u);
-        *out_place =
+    WIDE_EACH(k, lanes)
+    {
+        float3 direction = warp_sphere(rows[k].u);
+        wide_set3(out_wi, k, direction);
+        out_places[k] =
             (EnvironmentPlace){.uv = environment_uv(environment, direction), .pdf = SORT_INV_4PI};
-        return direction;
     }
-    float ring;
-    environment_table_draw_cell(table, row, out_place);
-    float3 direction = direction_of_uv(environment, out_place->uv, &ring);
-    out_place->pdf = pdf_of_uv(out_place->pdf, ring);
-    return direction;
+}
+
+static void fill3(WideRow rows[3], float3 v)
+{
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        wide_set3(rows, k, v);
+}
+
+void environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
+                        const EnvironmentRow rows[SSL_BLOCK], uint16_t lanes, WideRow out_wi[3],
+                        EnvironmentPlace out_places[SSL_BLOCK])
+{
+    SkyRows sky;
+    const mat4 *m = &environment->environment_to_world;
+    if (!table) {
+        finish_evenly(environment, rows, lanes, out_wi, out_places);
+        return;
+    }
+    fill3(sky.x_axis, f3(m->m[0][0], m->m[1][0], m->m[2][0]));
+    fill3(sky.y_axis, f3(m->m[0][1], m->m[1][1], m->m[2][1]));
+    fill3(sky.z_axis, f3(m->m[0][2], m->m[1][2], m->m[2][2]));
+    WIDE_EACH(k, lanes)
+    {
+        environment_table_draw_cell(table, &rows[k], &out_places[k]);
+        sky.u[k] = out_places[k].uv.x, sky.v[k] = out_places[k].uv.y;
+        sky.pdf_uv[k] = out_places[k].pdf;
+    }
+    sky_direction_run(&sky, lanes);
+    WIDE_EACH(k, lanes)
+    {
+        wide_set3(out_wi, k, wide_get3(sky.wi, k));
+        out_places[k].pdf = sky.pdf[k];
+    }
 }
 
 EnvironmentPlace environment_find(const SceneEnvironment *environment,

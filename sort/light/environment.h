@@ -10,6 +10,7 @@
 #include "sort/light/environment_table.h"
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
+#include "sort/wide/wide.h"
 
 /* Unit direction in world space to map coordinates in [0,1]^2, v up. */
 float2 environment_uv(const SceneEnvironment *environment, float3 direction);
@@ -32,9 +33,10 @@ EnvironmentFootprint environment_cell(const EnvironmentTable *table, float2 uv);
  * facing: of the surface, in world space. table NULL: uniform over the sphere. */
 void environment_begin(const SceneEnvironment *environment, const EnvironmentTable *table,
                        const SkyFacing *facing, float2 u, EnvironmentRow *out_row);
-/* Returns the direction, its place in the map and its density in solid angle. */
-float3 environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
-                          const EnvironmentRow *row, EnvironmentPlace *out_place);
+/* Finishes the lanes of a block: writes the directions, their places in the map and their densities in solid angle. */
+void environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
+                        const EnvironmentRow rows[SSL_BLOCK], uint16_t lanes, WideRow out_wi[3],
+                        EnvironmentPlace out_places[SSL_BLOCK]);
 /* Returns the place in the map of a direction, and the density in solid angle with which it is drawn. */
 EnvironmentPlace environment_find(const SceneEnvironment *environment,
                                   const EnvironmentTable *table, const SkyFacing *facing,

@@ -7,6 +7,7 @@
  * from a hash of both numbers. */
 #include "sort/light/light_state.h"
 
+#include "base/bits.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "sort/light/curve_light.h"
@@ -241,7 +242,7 @@ typedef struct Places {
 /* Returns places for the lanes, close together if others have a value, or gaps between them would cost more than moving numbers. */
 static Places places_of(uint16_t lanes, bool others)
 {
-    uint32_t span = 32u - (uint32_t)__builtin_clz(lanes), n = (uint32_t)__builtin_popcount(lanes);
+    uint32_t span = 32u - (uint32_t)__builtin_clz(lanes), n = bit_count(lanes);
     Places at = {.count = span, .are_lanes = !others && 4 * n > 3 * span};
     if (at.are_lanes)
         return at;
@@ -377,10 +378,11 @@ static void sample_skies(const Lights *lights, const LightQueries *queries, cons
         float2 u = f2(to_unit(choice->pick.u[k]), queries->u[1][k]);
         environment_begin(e, lights->environment, &facing, u, &rows[k]);
     }
+    environment_finish(e, lights->environment, rows, lanes, out->wi, out->place);
     WIDE_EACH(k, lanes)
     {
-        float3 wi = environment_finish(e, lights->environment, &rows[k], &out->place[k]);
-        set_direction(out, k, wi, INFINITY, out->place[k].pdf);
+        out->distance_m[k] = INFINITY;
+        out->pdf[k] = out->place[k].pdf;
         set_radiance(out, k, choice->source[k]->emission);
         out->value[k] = is_mapped ? LIGHT_VALUE_ENVIRONMENT : LIGHT_VALUE_KNOWN;
         out->is_environment[k] = true;

@@ -77,20 +77,18 @@ static inline f32x4 clamped(const SkyQuad *q, f32x4 c)
 }
 
 /* Weighs the nodes of a quad for a surface whose light comes from SKY_ABOVE, from both sides or from all around. */
-static inline void weigh(const SkyQuad *q, const SkyFacing *facing, float out_w[4])
+static inline f32x4 weigh(const SkyQuad *q, const SkyFacing *facing)
 {
     f32x4 s = f32x4_load(q->s);
-    if (facing->sides == SKY_ALL_AROUND) {
-        f32x4_store(s, out_w);
-        return;
-    }
+    if (facing->sides == SKY_ALL_AROUND)
+        return s;
     f32x4 c = f32x4_load(q->moment[0]) * f32x4_splat(facing->normal.x) +
               f32x4_load(q->moment[1]) * f32x4_splat(facing->normal.y) +
               f32x4_load(q->moment[2]) * f32x4_splat(facing->normal.z);
     f32x4 lit = clamped(q, c);
     if (facing->sides != SKY_ABOVE)
         lit = lit + clamped(q, -c);
-    f32x4_store(f32x4_splat(COSINE_FLOOR) * s + f32x4_splat(1.0f - COSINE_FLOOR) * lit, out_w);
+    return f32x4_splat(COSINE_FLOOR) * s + f32x4_splat(1.0f - COSINE_FLOOR) * lit;
 }
 
 /* Turns a surface so that light from one side comes from SKY_ABOVE. */
@@ -99,67 +97,88 @@ static inline SkyFacing turned(const SkyFacing *facing)
     return facing->sides == SKY_BELOW ? (SkyFacing){f3_neg(facing->normal), SKY_ABOVE} : *facing;
 }
 
-static inline float sum4(const float w[4])
+/* The sums of the upper and of the lower row of a quad. */
+typedef struct RowSums {
+    float upper, lower;
+} RowSums;
+
+static inline RowSums row_sums(f32x4 w)
 {
-    return (w[0] + w[1]) + (w[2] + w[3]);
+    f32x4 pairs = w + __builtin_shufflevector(w, w, 1, 0, 3, 2);
+    return (RowSums){pairs[0], pairs[2]};
 }
 
-/* Returns whether the second of two things is chosen, and rescales u. */
-static inline bool choose(float first, float second, float *u)
+static inline float sum4(f32x4 w)
+{
+    RowSums rows = row_sums(w);
+    return rows.upper + rows.lower;
+}
+
+/* Returns whether the second of two things is chosen, rescales u, and tells the weight of the one chosen. */
+static inline bool choose(float first, float second, float *u, float *out_chosen)
 {
     float target = *u * (first + second);
     bool is_second = target >= first && second > 0.0f;
     float left = is_second ? target - first : target, part = is_second ? second : first;
     *u = minf(left / part, 0x1.fffffep-1f);
+    *out_chosen = part;
     return is_second;
+}
+
+/* The first quad of a level of a half. */
+static inline const SkyQuad *level_of(const SkyTree *tree, uint32_t half, uint32_t level)
+{
+    return tree->quads + (size_t)half * HALF_QUADS + quads_before(level);
 }
 
 uint32_t sky_tree_sample(const SkyTree *tree, const SkyFacing *facing, float2 *u,
                          float *out_probability)
 {
-    float w[4], east[4], p;
+    float nodes[4], chosen;
     const SkyFacing turn = turned(facing);
     ASSERT(u->x >= 0.0f && u->x < 1.0f && u->y >= 0.0f && u->y < 1.0f);
-    weigh(&tree->quads[0], &turn, w);
-    weigh(&tree->quads[HALF_QUADS], &turn, east);
-    p = 1.0f / (sum4(w) + sum4(east));
-    uint32_t half = choose(sum4(w), sum4(east), &u->x), row = 0, column = 0;
+    f32x4 w = weigh(level_of(tree, 0, 0), &turn), east = weigh(level_of(tree, 1, 0), &turn);
+    float2 left = *u;
+    float sums[2] = {sum4(w), sum4(east)}, p = 1.0f / (sums[0] + sums[1]);
+    uint32_t half = choose(sums[0], sums[1], &left.x, &chosen), row = 0, column = 0;
     if (half)
-        for (int k = 0; k < 4; ++k)
-            w[k] = east[k];
+        w = east;
     for (uint32_t level = 0;; ++level) {
-        uint32_t lower = choose(w[0] + w[1], w[2] + w[3], &u->y);
-        uint32_t right = choose(w[2 * (size_t)lower], w[2 * lower + 1], &u->x);
-        p *= w[2 * (size_t)lower + right];
+        RowSums rows = row_sums(w);
+        uint32_t lower = choose(rows.upper, rows.lower, &left.y, &chosen);
+        f32x4_store(w, nodes);
+        uint32_t right = choose(nodes[2 * (size_t)lower], nodes[2 * lower + 1], &left.x, &chosen);
+        p *= chosen;
         row = 2 * row + lower, column = 2 * column + right;
         if (level + 1 == SKY_TREE_LEVELS)
             break;
-        uint32_t quad = quads_before(level + 1) + (row << (level + 1)) + column;
-        weigh(&tree->quads[(size_t)half * HALF_QUADS + quad], &turn, w);
+        w = weigh(level_of(tree, half, level + 1) + (row << (level + 1)) + column, &turn);
         p /= sum4(w);
     }
+    *u = left;
     *out_probability = p;
     return row * SKY_TREE_COLUMNS + half * SKY_TREE_ROWS + column;
 }
 
 float sky_tree_probability(const SkyTree *tree, const SkyFacing *facing, uint32_t block)
 {
-    float w[4], other[4], p;
+    float nodes[4];
     const SkyFacing turn = turned(facing);
     ASSERT(block < SKY_TREE_BLOCKS);
     uint32_t row = block / SKY_TREE_COLUMNS, column = block % SKY_TREE_ROWS;
     uint32_t half = block % SKY_TREE_COLUMNS / SKY_TREE_ROWS;
-    weigh(&tree->quads[0], &turn, w);
-    weigh(&tree->quads[HALF_QUADS], &turn, other);
-    p = 1.0f / (sum4(w) + sum4(other));
-    for (uint32_t level = 0; level < SKY_TREE_LEVELS; ++level) {
-        uint32_t up = SKY_TREE_LEVELS - level;
-        uint32_t quad = quads_before(level) + (row >> up << level) + (column >> up);
-        if (level > 0 || half == 1)
-            weigh(&tree->quads[(size_t)half * HALF_QUADS + quad], &turn, w);
-        if (level > 0)
-            p /= sum4(w);
-        p *= w[2 * (row >> (up - 1) & 1) + (column >> (up - 1) & 1)];
+    f32x4 w = weigh(level_of(tree, 0, 0), &turn), east = weigh(level_of(tree, 1, 0), &turn);
+    float p = 1.0f / (sum4(w) + sum4(east));
+    if (half)
+        w = east;
+    for (uint32_t level = 0;; ++level) {
+        uint32_t up = SKY_TREE_LEVELS - 1 - level;
+        f32x4_store(w, nodes);
+        p *= nodes[2 * (row >> up & 1) + (column >> up & 1)];
+        if (level + 1 == SKY_TREE_LEVELS)
+            return p;
+        w = weigh(level_of(tree, half, level + 1) + (row >> up << (level + 1)) + (column >> up),
+                  &turn);
+        p /= sum4(w);
     }
-    return p;
 }

@@ -44,11 +44,18 @@ static const SkyFacing all_around = {.sides = SKY_ALL_AROUND};
 static float3 draw(const SceneEnvironment *e, const EnvironmentTable *table,
                    const SkyFacing *facing, float2 u, float *out_pdf)
 {
-    EnvironmentRow row;
-    EnvironmentPlace place;
-    environment_begin(e, table, facing, u, &row);
-    float3 direction = environment_finish(e, table, &row, &place);
-    *out_pdf = place.pdf;
+    EnvironmentRow rows[SSL_BLOCK];
+    EnvironmentPlace places[SSL_BLOCK];
+    WideRow wi[3];
+    uint32_t lane = (uint32_t)(u.x * 0x1p24f) % SSL_BLOCK; /* any */
+    environment_begin(e, table, facing, u, &rows[lane]);
+    environment_finish(e, table, rows, (uint16_t)(1u << lane), wi, places);
+    float3 direction = wide_get3(wi, lane);
+    if (table) {
+        float3 alone = environment_direction(e, places[lane].uv);
+        assert_memory_equal(&direction, &alone, sizeof alone);
+    }
+    *out_pdf = places[lane].pdf;
     return direction;
 }
 
