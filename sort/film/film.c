@@ -399,6 +399,23 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
     unlock_record(head);
 }
 
+void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3])
+{
+    const FilmDesc *d = &film->desc;
+    CHECK(x - d->x < d->crop_width && y - d->y < d->crop_height);
+    uint8_t *record = film_record(film, (size_t)(y - d->y) * d->crop_width + (x - d->x));
+    PixelHead *head = record_head(record);
+    AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
+    bool ok = true;
+    for (int c = 0; c < 3; ++c)
+        ok = ok && fabsf(rgb[c]) <= FILM_SPLAT_MAX; /* NaN is not */
+    lock_record(head);
+    for (int c = 0; ok && c < 3; ++c)
+        accum_wide_add(&rgba[c], accum_wide_from_float(rgb[c]));
+    head->dropped_count += !ok;
+    unlock_record(head);
+}
+
 /* --- results ------------------------------------------------------------------------------- */
 
 static void resolve_means(uint8_t *record, float out_rgba[4])

@@ -164,6 +164,12 @@ size_t film_size_bytes(const Film *film);
 /* x, y: in the frame; must lie in the crop. Any thread. */
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
 
+/* Adds light to the picture of a pixel without counting a sample: light that was followed from a lamp and reached the camera
+ * there. Samples that are counted elsewhere divide it. Light that is not finite or beyond FILM_SPLAT_MAX is dropped, and the
+ * pixel remembers it; 2^35 such splats fit into a sum. x, y: as in film_commit. Any thread. */
+#define FILM_SPLAT_MAX 0x1p28f
+void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3]);
+
 /* Records that these samples of all pixels are in the sums now, for partial files. Ranges that touch are
  * joined. STATUS_INVALID when it is empty or overlaps what is there; STATUS_LIMIT past FILM_MAX_RANGES
  * pieces or FILM_MAX_SAMPLES samples. */

@@ -63,6 +63,14 @@ void wave_send_to_mesh(Wave *w, uint32_t shadow, SurfaceLane surface, const Ligh
     mesh->history.kind = 0;
 }
 
+void wave_begin_at_mesh(Wave *w, uint32_t i, Spectrum factor, const HitQuery *query, const Ray *ray)
+{
+    MeshLight *mesh = queue(w, i, factor, query, ray, INFINITY);
+    mesh->begins = true;
+    mesh->draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
+    mesh->history.kind = 0;
+}
+
 /* Adds light of a mesh that the path's ray met, which light sampling finds too. depth: of the mesh. */
 static void add_met(Wave *w, uint32_t i, uint32_t instance, uint32_t depth, Spectrum light)
 {
@@ -102,7 +110,9 @@ static void deliver(Wave *w, const MeshLight *mesh, Spectrum radiance)
 {
     Spectrum light = spectrum_mul(mesh->factor, radiance);
     ASSERT(mesh->path < w->count);
-    if (mesh->is_met)
+    if (mesh->begins)
+        w->paths[mesh->path].beta = light;
+    else if (mesh->is_met)
         add_met(w, mesh->path, mesh->query.instance, mesh->query.depth, light);
     else
         shadow_queue_set_light(&w->shadow, mesh->shadow, light,

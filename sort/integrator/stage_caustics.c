@@ -4,7 +4,8 @@
 
 Status caustics_create(Wave *w, Arena *arena, Error *err)
 {
-    if (caustic_light_count(w->shared->lights) == 0 || !wave_gathers_light(w->shared))
+    if (caustic_light_count(w->shared->lights) == 0 || !wave_gathers_light(w->shared) ||
+        w->shared->view == WAVE_VIEW_LIGHT) /* paths of light find them without */
         return STATUS_OK;
     Caustics *c = ARENA_NEW(arena, Caustics);
     if (!c)

@@ -1,5 +1,5 @@
 /* Shadow rays: adds the light of those that are clear, attenuated by alpha surfaces on their way. */
-#include "sort/integrator/wave_state.h"
+#include "sort/integrator/light_paths.h"
 
 /* Computes the alpha surfaces that `count` <= SSL_BLOCK shadow rays met. */
 static void find_alpha(const Wave *w, const ShadowQueue *q, const uint32_t *met, uint32_t count,
@@ -123,7 +123,9 @@ static void add_occlusion(Wave *w)
 void stage_shadow(Wave *w)
 {
     trace_queue(w, &w->shadow);
-    if (SORT_LIKELY(w->adds_alone))
+    if (w->light_paths && w->light_paths->is_under_way)
+        light_paths_splat(w);
+    else if (SORT_LIKELY(w->adds_alone))
         add_alone(w);
     else
         add_clamped(w);

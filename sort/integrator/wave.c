@@ -1,5 +1,6 @@
 #include "sort/integrator/caustics.h"
 #include "sort/integrator/guiding.h"
+#include "sort/integrator/light_paths.h"
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -187,6 +188,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
                     !(w->aovs & FILM_LIGHT_GROUPS) && isinf(shared->clamp_direct) &&
                     isinf(shared->clamp_indirect);
     TRY(caustics_create(w, arena, err));
+    TRY(light_paths_create(w, arena, err));
     *out_wave = w;
     return STATUS_OK;
 }
@@ -245,17 +247,12 @@ static bool is_stopped(const WaveShared *shared)
     return shared->stop && atomic_load_explicit(shared->stop, memory_order_relaxed);
 }
 
-void wave_run(Wave *w, const WaveJob *job)
+/* Follows the paths of the camera to their ends. Returns false when it is stopped. */
+static bool follow_paths(Wave *w)
 {
-    uint64_t start_ns = clock_now_ns();
-    ASSERT((uint64_t)job->width * job->height <= w->capacity);
-    w->job = *job;
-    timed(w, WAVE_STAGE_CAMERA, stage_camera);
-    if (w->caustics)
-        caustics_begin(w);
     while (w->count > 0) {
         if (is_stopped(w->shared))
-            return;
+            return false;
         timed(w, WAVE_STAGE_WALK, stage_walk);
         timed(w, WAVE_STAGE_ESCAPE, stage_escape);
         if (w->caustics)
@@ -265,6 +262,40 @@ void wave_run(Wave *w, const WaveJob *job)
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
         timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
     }
+    return true;
+}
+
+/* Follows paths of light. Returns false when it is stopped. */
+static bool follow_light(Wave *w)
+{
+    timed(w, WAVE_STAGE_CAMERA, light_paths_start);
+    timed(w, WAVE_STAGE_ADVANCE, stage_advance); /* those without power end */
+    timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
+    while (w->count > 0) {
+        if (is_stopped(w->shared))
+            return false;
+        timed(w, WAVE_STAGE_ESCAPE, light_paths_pass_lamps);
+        timed(w, WAVE_STAGE_SURFACE, light_paths_shade);
+        timed(w, WAVE_STAGE_SHADOW, stage_shadow);
+        timed(w, WAVE_STAGE_ADVANCE, stage_advance);
+        timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
+    }
+    light_paths_finish(w);
+    return true;
+}
+
+void wave_run(Wave *w, const WaveJob *job)
+{
+    uint64_t start_ns = clock_now_ns();
+    ASSERT((uint64_t)job->width * job->height <= w->capacity);
+    w->job = *job;
+    timed(w, WAVE_STAGE_CAMERA, stage_camera);
+    if (w->caustics)
+        caustics_begin(w);
+    if (!follow_paths(w))
+        return;
+    if (w->light_paths && !follow_light(w))
+        return;
     if (w->shared->view == WAVE_VIEW_COST)
         record_cost(w, start_ns);
     timed(w, WAVE_STAGE_COMMIT, stage_commit);
@@ -299,6 +330,8 @@ void wave_copy_path(Wave *w, uint32_t to, uint32_t from)
     memcpy(path, source, offsetof(Path, diff));
     if (w->caustics)
         w->caustics->trails[to] = w->caustics->trails[from];
+    if (w->light_paths)
+        w->light_paths->trails[to] = w->light_paths->trails[from];
     if (w->reads.path_footprints)
         path->diff = source->diff;
     if (source->flags & (PATH_INSIDE | PATH_LEAVING)) {
@@ -443,7 +476,9 @@ static void deliver_sky(Wave *w, const SkyLight *sky, Spectrum light)
 {
     const SceneEnvironment *environment = &w->shared->scene->environment;
     uint32_t group = environment->light_group;
-    if (sky->is_backdrop)
+    if (sky->begins)
+        w->paths[sky->path].beta = light;
+    else if (sky->is_backdrop)
         wave_add_backdrop(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
     else if (sky->is_met)
         wave_add_met(w, &w->paths[sky->path], light, group, &environment->visibility,

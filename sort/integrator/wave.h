@@ -16,7 +16,7 @@
 #include "sort/film/pixel_filter.h"
 #include "sort/guide/guide_field.h"
 #include "sort/integrator/view.h"
-#include "sort/light/light.h"
+#include "sort/light/light_emission.h"
 #include "sort/sampling/sampler.h"
 #include "sort/scene/camera.h"
 #include "sort/shade/shade.h"
@@ -58,6 +58,8 @@ typedef struct WaveShared {
     uint32_t samples;
     WaveStrategy strategy;
     WaveView view;
+    /* Rays that leave the lights; not NULL while the view is WAVE_VIEW_LIGHT. */
+    const LightEmission *emission;
     /* The distance within which surfaces darken one another in WAVE_VIEW_AO and FILM_AOV_AMBIENT_OCCLUSION; INFINITY: any. */
     float ao_distance_m;
     Film *film;
@@ -72,11 +74,11 @@ typedef struct WaveShared {
     const uint32_t *instance_ids, *material_ids;
 } WaveShared;
 
-/* Returns whether paths gather light, as they do for the picture and for WAVE_VIEW_COST. For other views they end at
- * the first surface. */
+/* Returns whether paths gather light, as they do for the picture, for WAVE_VIEW_COST and for WAVE_VIEW_LIGHT. For other views they
+ * end at the first surface. */
 static inline bool wave_gathers_light(const WaveShared *s)
 {
-    return s->view == WAVE_VIEW_NONE || s->view == WAVE_VIEW_COST;
+    return s->view == WAVE_VIEW_NONE || s->view == WAVE_VIEW_COST || s->view == WAVE_VIEW_LIGHT;
 }
 
 /* A job is one sample of each pixel of a rectangle in frame coordinates; width * height <= the wave's capacity. */

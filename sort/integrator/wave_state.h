@@ -97,6 +97,8 @@ typedef struct ShadowQueue {
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
 typedef struct MeshLight {
     uint32_t path;
+    /* The path of light begins there: its power is set. */
+    bool begins;
     /* True: the path's own ray met it. False: light sampling drew it, and its light waits for this shadow ray. */
     bool is_met;
     uint32_t shadow;
@@ -152,7 +154,7 @@ typedef struct PathLesson {
 typedef struct SkyLight {
     uint32_t path;
     /* As in MeshLight. */
-    bool is_met;
+    bool begins, is_met;
     uint32_t shadow;
     /* The light is part of the backdrop of a shadow catcher. */
     bool is_backdrop;
@@ -200,6 +202,7 @@ typedef struct SamplePixel {
 } SamplePixel;
 
 typedef struct Caustics Caustics;
+typedef struct LightPaths LightPaths;
 
 struct Wave {
     const WaveShared *shared;
@@ -263,6 +266,8 @@ struct Wave {
     uint32_t mesh_light_count, sky_light_count;
     /* Light that casters bring to receivers (caustics.h); NULL: the scene has none. */
     Caustics *caustics;
+    /* Paths that begin at lamps (light_paths.h); NULL: the view is not WAVE_VIEW_LIGHT. */
+    LightPaths *light_paths;
     WaveCounters counters;
 };
 
@@ -358,6 +363,10 @@ void wave_send_to_mesh(Wave *w, uint32_t shadow, SurfaceLane surface, const Ligh
  * `pdf`. distance_m: from the last scatter. */
 void wave_meet_mesh(Wave *w, uint32_t i, SurfaceLane surface, Spectrum factor, float distance_m,
                     float pdf);
+/* Queues the place where path i, which is one of light, begins: its throughput becomes `factor` times the emission along the ray,
+ * which looks at the place. */
+void wave_begin_at_mesh(Wave *w, uint32_t i, Spectrum factor, const HitQuery *query,
+                        const Ray *ray);
 /* Evaluates the queued points, adds their light or sets it for shadow rays, and empties the queue. */
 void wave_evaluate_meshes(Wave *w);
 

@@ -348,6 +348,8 @@ static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *lea
         Source *s = &lights->sources[i];
         s->first_leaf = leaf;
         double radiance = s->kind == SOURCE_MESH ? slot_radiance(lights, desc, s) : 0.0;
+        if (s->kind == SOURCE_MESH)
+            s->emission = spectrum_splat((float)radiance);
         for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k) {
             lights->leaf_source[leaf] = i;
             leaves[leaf++] = leaf_bounds(lights, s, k, radiance);

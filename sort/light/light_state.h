@@ -20,7 +20,7 @@ typedef struct Source {
     SourceKind kind;
     float probability;     /* infinite: of being chosen among these */
     Spectrum emission;     /* SceneLight.emission; of distant lights with an angle and the constant
-                        * environment: radiance */
+                        * environment: radiance; MESH: a rough mean of it, for choosing only */
     float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
     float one_minus_cos;   /* DISTANT: of the half angle; 0: delta */
     bool is_spot;          /* SPOT, and SHAPE of a spot with a radius: */

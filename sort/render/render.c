@@ -466,6 +466,7 @@ static void share(Render *r)
     r->shared.accel = r->accel;
     r->shared.lights = r->lights.lights;
     r->shared.glows = r->lights.glows;
+    r->shared.emission = r->emission;
     r->shared.materials = r->materials;
     r->shared.film = r->film;
 }
@@ -481,6 +482,7 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
     TRY(of_scene(open_textures(r, err), err));
     TRY(build_accel(r, err)); /* meanwhile textures are converted, of which lights may need some */
     TRY(of_scene(prepare_lights(r, err), err));
+    TRY(render_prepare_light(r, err));
     TRY(make_film(r, err));
     share(r);
     return STATUS_OK;
@@ -590,6 +592,7 @@ Status render_again(Render *r, const RenderOptions *options, Error *err)
     TRY(apply_settings(r, err));
     if (r->shared.view == WAVE_VIEW_COST)
         TRY(render_finish_textures(r, err));
+    TRY(render_prepare_light(r, err));
     TRY(make_film(r, err));
     share(r);
     return STATUS_OK;
@@ -601,6 +604,7 @@ void render_destroy(Render *r)
         return;
     drop_film(r);
     accel_destroy(r->accel);
+    light_emission_destroy(r->emission);
     light_setup_destroy(&r->lights);
     texture_store_destroy(r->store);
     material_set_destroy(r->materials);

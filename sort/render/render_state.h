@@ -25,6 +25,7 @@ struct Render {
     Arena *decoder_command; /* owned; what the cache starts decoders by lies in it */
     TextureStore *store;
     LightSetup lights;
+    LightEmission *emission; /* owned; NULL unless the view is WAVE_VIEW_LIGHT */
     Accel *accel;
     Film *film;
     uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */
@@ -68,6 +69,8 @@ bool render_is_stopped(const Render *r);
 Status render_run_segment(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns the limit of the memory of path guiding, which decides how fine the field may become. */
 uint64_t render_guide_bytes(const Render *r);
+/* Makes r->emission if paths are to begin at lamps. STATUS_INVALID: something of the options or the scene cannot be shown so. */
+Status render_prepare_light(Render *r, Error *err) SORT_MUST_CHECK;
 /* Teaches a field where light comes from, if the settings want it; then waves draw directions by it. */
 Status render_train(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns the description of a fiber's shading context, without a probe. */

@@ -410,6 +410,48 @@ float camera_distance(const CameraView *view, float time, float3 point)
                                                    : f3_length(to_point);
 }
 
+bool camera_is_linkable(const CameraView *view)
+{
+    return view->kind == SCENE_CAMERA_PERSPECTIVE;
+}
+
+/* With the point at p in camera space and the lens at o, the ray meets the plane of focus, f away, at o + (p - o) f / -p.z; what
+ * is there appears at 1 / f of its place (bend). At an angle from the axis a solid angle is cos^3 of the area in the plane z = -1. */
+bool camera_link(const CameraView *view, float3 point, float2 lens_u, float time, CameraLink *out)
+{
+    CameraView moved;
+    ASSERT(camera_is_linkable(view));
+    if (view->key_count > 0) {
+        moved = camera_view_at(view, time);
+        view = &moved;
+    }
+    bool has_lens = view->lens_radius_m > 0.0f;
+    float2 lens = has_lens ? aperture_point(view, lens_u) : f2(0.0f, 0.0f);
+    float3 o = f3(lens.x * view->lens_radius_m, lens.y * view->lens_radius_m, 0.0f);
+    out->origin = f3_add(view->position, to_world(view, o));
+    float3 way = f3_sub(point, out->origin);
+    float depth = -f3_dot(way, view->axis_z);
+    bool is_in_range =
+        depth > view->clip_near_m && (!(view->clip_far_m > 0.0f) || depth < view->clip_far_m);
+    if (!(depth > 0.0f) || !is_in_range)
+        return false;
+    float x = f3_dot(way, view->axis_x) / depth, y = f3_dot(way, view->axis_y) / depth;
+    if (has_lens) {
+        x += o.x / view->focus_distance_m;
+        y += o.y / view->focus_distance_m;
+    }
+    out->film_px = f2((x - view->corner.x) / view->step.x, (y - view->corner.y) / view->step.y);
+    out->distance_m = f3_length(way);
+    out->direction = f3_scale(way, 1.0f / out->distance_m);
+    float cosine = depth / out->distance_m;
+    out->px_per_sr = 1.0f / (fabsf(view->step.x * view->step.y) * cosine * cosine * cosine);
+    Ray ray;
+    bool is_seen = isfinite(out->film_px.x) && isfinite(out->film_px.y) &&
+                   camera_ray(view, out->film_px, lens_u, time, &ray, &out->diff);
+    out->t_min = is_seen ? ray.t_min : 0.0f;
+    return is_seen && isfinite(out->px_per_sr);
+}
+
 bool camera_project(const CameraView *view, float3 point, float2 *out_film_px)
 {
     float3 d = f3_sub(point, view->position);

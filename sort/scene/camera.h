@@ -74,6 +74,26 @@ bool camera_matrices(const CameraView *view, uint32_t width_px, uint32_t height_
  * of an orthographic one. */
 float camera_distance(const CameraView *view, float time, float3 point);
 
+/* The way from a point of the lens to a point in world space. */
+typedef struct CameraLink {
+    float2
+        film_px; /* where the point appears through this place of the lens; it may be outside the picture */
+    float3 origin;    /* on the lens */
+    float3 direction; /* unit, from there to the point */
+    float t_min;      /* the camera sees nothing nearer */
+    float distance_m; /* of the point */
+    float
+        px_per_sr; /* the area on the film, in square pixels, of a solid angle about the direction */
+    RayDiff diff;  /* of the camera ray */
+} CameraLink;
+
+/* Whether camera_link knows the camera: a perspective, with or without a lens. */
+bool camera_is_linkable(const CameraView *view);
+/* Finds the camera ray that leaves the lens at lens_u, as in camera_ray, and meets the point, at `time` of the shutter. False: there
+ * is none, because the point is behind the camera or beyond its clip distances. The camera must be linkable. */
+bool camera_link(const CameraView *view, float3 point, float2 lens_u, float time,
+                 CameraLink *out_link);
+
 /* Where a point in world space appears through the middle of the lens. False when it is not in
  * front of the camera, or not in its circle. */
 bool camera_project(const CameraView *view, float3 point, float2 *out_film_px);

@@ -353,6 +353,37 @@ static void test_film_drops_what_is_not_finite(void **state)
     film_destroy(film);
 }
 
+/* Splats are divided by the samples of their pixel, whenever these come, and are none themselves. */
+static void test_film_splats_add_light(void **state)
+{
+    (void)state;
+    Film *a = make_film(0), *b = make_film(0);
+    static float rgba[WIDTH * HEIGHT * 4];
+    const float light[3] = {0x1p-30f, 3, 1e8f};
+    const float wrong[2][3] = {{NAN, 0, 0}, {0, 0x1.1p28f, 0}};
+    FilmSample sample = {.rgb = {1, 1, 1}, .alpha = 1};
+    for (int i = 0; i < 3; ++i) {
+        film_splat(a, 1, 0, light);
+        film_commit(a, 1, 0, &sample);
+        film_commit(b, 1, 0, &sample);
+    }
+    for (int i = 0; i < 3; ++i)
+        film_splat(b, 1, 0, light);
+    assert_same(a, b);
+    assert_int_equal(film_sample_count(a), 3);
+    film_resolve(a, rgba);
+    for (int c = 0; c < 3; ++c)
+        assert_true(rgba[4 + c] == 1 + light[c]);
+    assert_true(rgba[7] == 1);
+    for (int i = 0; i < 2; ++i)
+        film_splat(a, 1, 0, wrong[i]);
+    assert_int_equal(film_dropped(a).count, 2);
+    film_resolve(a, rgba);
+    assert_true(rgba[5] == 4);
+    film_destroy(a);
+    film_destroy(b);
+}
+
 static void test_film_descriptions_are_checked(void **state)
 {
     (void)state;
@@ -532,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_film_ranges_are_checked),
         cmocka_unit_test(test_film_merges_only_what_agrees),
         cmocka_unit_test(test_film_drops_what_is_not_finite),
+        cmocka_unit_test(test_film_splats_add_light),
         cmocka_unit_test(test_film_descriptions_are_checked),
         cmocka_unit_test(test_film_crop_keeps_its_place),
         cmocka_unit_test(test_film_aov_table),

@@ -611,6 +611,42 @@ static void test_camera_blocks_are_single_rays(void **state)
     }
 }
 
+/* A point of a camera ray is linked to the place of the lens and the film that the ray has; and the square of pixels about the place
+ * sees a solid angle of 1 / px_per_sr, by the ray's derivatives. */
+static void test_camera_links_invert_rays(void **state)
+{
+    (void)state;
+    SceneCamera camera = test_camera();
+    camera.clip_near_m = 0.5f, camera.clip_far_m = 50.0f;
+    uint64_t random = 7;
+    for (int i = 0; i < 1000; ++i) {
+        camera.aperture_radius_m = i % 2 ? 0.3f : 0.0f;
+        camera.aperture_blades = i % 4 == 3 ? 5 : 0;
+        CameraView view;
+        camera_view_init(&camera, 640, 360, &view);
+        float2 film = f2(640.0f * fixture_random(&random), 360.0f * fixture_random(&random));
+        float2 u = f2(fixture_random(&random), fixture_random(&random));
+        float distance = 1.0f + 20.0f * fixture_random(&random);
+        Ray ray;
+        RayDiff diff;
+        CameraLink link;
+        assert_true(camera_is_linkable(&view) && camera_ray(&view, film, u, 0.5f, &ray, &diff));
+        float3 point = f3_madd(ray.origin, distance, ray.direction);
+        assert_true(camera_link(&view, point, u, 0.5f, &link));
+        assert_true(f2_length(f2(link.film_px.x - film.x, link.film_px.y - film.y)) < 2e-2f);
+        assert_true(f3_length(f3_sub(link.origin, ray.origin)) < 1e-6f);
+        assert_true(f3_length(f3_sub(link.direction, ray.direction)) < 1e-5f);
+        assert_true(fabsf(link.distance_m - distance) < 1e-5f * distance);
+        assert_true(fabsf(link.t_min - ray.t_min) < 1e-4f);
+        float sr = f3_length(f3_cross(diff.dDdx, diff.dDdy));
+        assert_true(fabsf(link.px_per_sr * sr - 1.0f) < 1e-3f);
+        /* What is behind the lens, or outside the clip distances, is not seen. */
+        assert_false(camera_link(&view, f3_madd(ray.origin, -2.0f, ray.direction), u, 0, &link));
+        assert_false(camera_link(&view, f3_madd(ray.origin, 0.4f, ray.direction), u, 0, &link));
+        assert_false(camera_link(&view, f3_madd(ray.origin, 99.0f, ray.direction), u, 0, &link));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +658,7 @@ int main(void)
         cmocka_unit_test(test_camera_frames_the_picture),
         cmocka_unit_test(test_camera_project_inverts_pinhole_rays),
         cmocka_unit_test(test_camera_rays_meet_in_the_plane_of_focus),
+        cmocka_unit_test(test_camera_links_invert_rays),
         cmocka_unit_test(test_camera_clips),
         cmocka_unit_test(test_camera_circle_of_confusion),
         cmocka_unit_test(test_camera_projections_follow_their_definitions),

@@ -1,0 +1,199 @@
+/* What WAVE_VIEW_LIGHT needs, and what it cannot show: paths that begin at lamps know neither which rays the camera will send to
+ * where they are, nor how many bounces lie before. */
+#include "sort/render/render_state.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "sort/light/light_shape.h"
+#include "sort/shade/ssl_tables.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+SORT_PRINTF(2, 3) static Status refuse(Error *err, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char text[512];
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    return error_set(err, STATUS_INVALID, "integrator 'light': %s", text);
+}
+
+/* --- options and settings --------------------------------------------------------------------------- */
+
+static Status check_options(const Render *r, Error *err)
+{
+    const RenderOptions *o = &r->options;
+    if (!camera_is_linkable(&r->shared.camera))
+        return refuse(err, "the camera is no perspective one: only these have a lens or a pinhole "
+                           "that light can be sent to");
+    if (o->crop.width != 0)
+        return refuse(err, "a crop is not supported: light lands anywhere in the picture");
+    if (o->aovs != 0 || o->ids != 0)
+        return refuse(err, "only the picture is made: layers, denoising and Cryptomatte need "
+                           "paths from the camera");
+    if (o->adaptive_error > 0.0f)
+        return refuse(err,
+                      "adaptive sampling is not supported: a path of light belongs to no pixel");
+    return STATUS_OK;
+}
+
+static Status check_settings(const Render *r, Error *err)
+{
+    const SceneSettings *s = &r->settings;
+    if (s->guiding != SCENE_GUIDING_OFF)
+        return refuse(err, "path guiding is not supported (--guiding off)");
+    if (s->clamp_direct > 0.0f || s->clamp_indirect > 0.0f)
+        return refuse(err, "clamping is not supported: a path of light belongs to no sample "
+                           "(--clamp-direct 0 --clamp-indirect 0)");
+    if (s->filter_glossy > 0.0f)
+        return refuse(err, "Filter Glossy is not supported: it depends on the bounces between a "
+                           "surface and the camera (--filter-glossy 0)");
+    if (s->max_diffuse < s->max_depth || s->max_glossy < s->max_depth ||
+        s->max_transmission < s->max_depth)
+        return refuse(err,
+                      "limits of bounces by kind are not supported: they must be at least "
+                      "max_depth, %u (--max-diffuse, --max-glossy, --max-transmission)",
+                      s->max_depth);
+    return STATUS_OK;
+}
+
+/* --- the scene -------------------------------------------------------------------------------------- */
+
+/* Returns what of a light's visibility cannot be followed, or NULL. */
+static const char *unknown_part(const SceneLightVisibility *v)
+{
+    if (v->invisible_to & SCENE_RAYS_BOUNCED)
+        return "is hidden from some kinds of bounces";
+    if (v->bounce_limit != 0)
+        return "has a limit of bounces";
+    if (v->is_shadowless)
+        return "casts no shadow";
+    return v->unlit_sets || v->open_sets ? "is linked to some objects only" : NULL;
+}
+
+static Status check_lights(const Scene *scene, Error *err)
+{
+    const char *part = unknown_part(&scene->environment.visibility);
+    if (scene->environment.kind != SCENE_ENVIRONMENT_NONE && part)
+        return refuse(err, "the environment %s, which is not supported", part);
+    for (uint32_t i = 0; i < scene->light_count; ++i) {
+        const SceneLight *light = &scene->lights[i];
+        const SceneLightVisibility *v = &light->visibility;
+        part = unknown_part(v);
+        if (!part && light_shape_exists(light) && v->invisible_to & SCENE_RAYS_CAMERA &&
+            !v->is_permeable && !v->is_sampled_only)
+            part = "is hidden from the camera, but stops other rays";
+        if (part)
+            return refuse(err, "light '%s' %s, which is not supported", light->name, part);
+    }
+    return STATUS_OK;
+}
+
+static Status check_instances(const Scene *scene, Error *err)
+{
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        const char *part = instance->invisible_to        ? "is hidden from some rays"
+                           : instance->is_holdout        ? "is a holdout"
+                           : instance->is_shadow_catcher ? "is a shadow catcher"
+                                                         : NULL;
+        if (!part)
+            part = unknown_part(&instance->light_visibility);
+        if (!part && scene->meshes[instance->mesh].curves)
+            part = "has curves";
+        if (part)
+            return refuse(err, "object '%s' %s, which is not supported", instance->name, part);
+    }
+    return STATUS_OK;
+}
+
+static bool enters_bodies(const Render *r, const SslProgramInfo *info)
+{
+    const BsdfDef *const *closures = material_set_closures(r->materials);
+    for (uint32_t s = 0; s < info->lobe_count; ++s) {
+        const BsdfDef *def = closures[info->lobes[s].closure];
+        for (uint32_t l = 0; def && l < def->lobe_count; ++l)
+            if (def->lobes[l].flags & SSL_LOBE_SUBSURFACE)
+                return true;
+    }
+    return false;
+}
+
+/* Returns what of a program cannot be followed, or NULL. */
+static const char *unknown_code(const Render *r, const MaterialProgram *program)
+{
+    static const GlobalRow path_globals[] = {GLOBAL_path_depth,       GLOBAL_ray_kind,
+                                             GLOBAL_ray_length,       GLOBAL_diffuse_depth,
+                                             GLOBAL_glossy_depth,     GLOBAL_transmission_depth,
+                                             GLOBAL_transparent_depth};
+    const SslProgramInfo *info = program->info;
+    for (size_t k = 0; k < SORT_COUNT_OF(path_globals); ++k)
+        if ((info->globals_value | info->globals_derivs) >> path_globals[k] & 1)
+            return "reads the kind, the length or the bounces of the ray";
+    return enters_bodies(r, info) ? "has subsurface scattering" : NULL;
+}
+
+static Status check_material(const Render *r, uint32_t m, Error *err)
+{
+    const uint32_t most_transparent = 128; /* of settings.inc */
+    const Material *material = material_set_get(r->materials, m);
+    for (uint32_t kind = 0; kind < SORT_COUNT_OF(material->programs); ++kind) {
+        const MaterialProgram *program = &material->programs[kind];
+        const char *part = program->kernel ? unknown_code(r, program) : NULL;
+        if (part)
+            return refuse(err, "material '%s' %s, which is not supported", material->name, part);
+    }
+    if (material->programs[SSL_KERNEL_OPACITY].kernel &&
+        r->settings.max_transparent < most_transparent)
+        return refuse(err,
+                      "material '%s' is transparent, and a limit of transparent surfaces is not "
+                      "supported (--max-transparent %u)",
+                      material->name, most_transparent);
+    return STATUS_OK;
+}
+
+/* Materials that nothing shows are no matter. */
+static Status check_materials(const Render *r, Error *err)
+{
+    const Scene *scene = r->scene;
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        for (uint32_t k = 0; k < scene->instances[i].material_count; ++k)
+            TRY(check_material(r, scene->instances[i].materials[k], err));
+    return scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL
+               ? check_material(r, scene->environment.material, err)
+               : STATUS_OK;
+}
+
+/* --- making it -------------------------------------------------------------------------------------- */
+
+static uint8_t sides_of(const ShadeGlow *glow)
+{
+    if (!glow->is_constant)
+        return LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK;
+    return (uint8_t)((spectrum_is_black(glow->front) ? 0 : LIGHT_EMITS_FRONT) |
+                     (spectrum_is_black(glow->back) ? 0 : LIGHT_EMITS_BACK));
+}
+
+Status render_prepare_light(Render *r, Error *err)
+{
+    light_emission_destroy(r->emission);
+    r->emission = NULL;
+    if (r->shared.view != WAVE_VIEW_LIGHT)
+        return STATUS_OK;
+    TRY(check_options(r, err));
+    TRY(check_settings(r, err));
+    TRY(check_lights(r->scene, err));
+    TRY(check_instances(r->scene, err));
+    TRY(check_materials(r, err));
+    uint8_t *sides = MEM_ARRAY(uint8_t, r->scene->material_count + 1);
+    if (!sides)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    for (uint32_t m = 0; m < r->scene->material_count; ++m)
+        sides[m] = sides_of(&r->lights.glows[m]);
+    LightEmissionDesc desc = {
+        .size_bytes = sizeof desc, .lights = r->lights.lights, .material_sides = sides};
+    Status status = light_emission_create(&desc, &r->emission, err);
+    mem_free(sides);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* Paths of light: their exact sums have the same bits however the work is divided, and what they cannot show is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/sort/render/render_kit.h"
+
+static const char ssl[] =
+    "shader matte(out closure surface)\n"
+    "{\n    surface = make_closure<Lambert>(color(0.7, 0.5, 0.3), global_value<normal>)\n"
+    "            + 0.3 * make_closure<Transparent>(color(1));\n}\n"
+    "shader glass(out closure surface)\n"
+    "{\n    surface = make_closure<Dielectric>(1.5, 0, color(1), color(1), "
+    "global_value<normal>);\n}\n"
+    "shader card(out closure surface)\n"
+    "{\n    surface = make_closure<Emission>(color(3) * global_value<uvw>.x);\n}\n"
+    "shader skin(out closure surface)\n"
+    "{\n    surface = make_closure<Subsurface>(color(0.5), color(1), 0, global_value<normal>);\n}\n"
+    "shader odd(out closure surface)\n"
+    "{\n    surface = make_closure<Lambert>(color(global_value<path_depth> > 0 ? 1 : 0), "
+    "global_value<normal>);\n}\n";
+
+#define MATERIAL(name)                                                                             \
+    "{\"name\": \"" name "\", \"shader\": \"shaders/s.ssl\", \"entry\": \"" name "\"}"
+#define TRANSFORM "\"transform\": [0.4,0,0,0, 0,0.4,0,0.5, 0,0,0.4,0, 0,0,0,1]"
+
+/* What differs from the usual scene; NULL: nothing. */
+typedef struct Odd {
+    const char *limits, *ball, *ball_fields, *lamp_fields, *environment;
+} Odd;
+
+static void write_scene(const Kit *kit, const Odd *odd)
+{
+    StrBuf meshes = {0}, instances = {0}, lights = {0};
+    kit_write_text(kit, "shaders/s.ssl", ssl);
+    kit_add_quad(kit, &meshes, "floor",
+                 (const float[4][3]){{-2, 0, 2}, {2, 0, 2}, {2, 0, -2}, {-2, 0, -2}});
+    kit_add_quad(kit, &meshes, "card",
+                 (const float[4][3]){{-2, 0, -1}, {-1, 0, -1}, {-1, 1, -1}, {-2, 1, -1}});
+    kit_add_sphere(kit, &meshes, "ball", 1.0f, 12);
+    strbuf_printf(&instances,
+                  "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"matte\"]}, "
+                  "{\"name\": \"e\", \"mesh\": \"card\", \"materials\": [\"card\"]}, "
+                  "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"%s\"], " TRANSFORM "%s}",
+                  odd->ball ? odd->ball : "glass", odd->ball_fields ? odd->ball_fields : "");
+    strbuf_printf(&lights,
+                  "{\"name\": \"l\", \"type\": \"sphere\", \"radiance\": [5, 5, 5], \"radius_m\": "
+                  "0.2, \"transform\": [1,0,0,0.3, 0,1,0,2, 0,0,1,0.2, 0,0,0,1]%s}",
+                  odd->lamp_fields ? odd->lamp_fields : "");
+    kit_write_scene(kit,
+                    &(KitScene){.width = 37,
+                                .height = 21,
+                                .samples = 4,
+                                .max_depth = 5,
+                                .limits = odd->limits,
+                                .aperture_radius_m = 0.05f,
+                                .focus_distance_m = 3,
+                                .eye = {0.5f, 1, 3},
+                                .target = {0, 0.3f, 0},
+                                .fov_y_degrees = 50,
+                                .meshes = strbuf_text(&meshes),
+                                .instances = strbuf_text(&instances),
+                                .materials = MATERIAL("matte") ", " MATERIAL("glass") ", " MATERIAL(
+                                    "card") ", " MATERIAL("skin") ", " MATERIAL("odd"),
+                                .lights = strbuf_text(&lights),
+                                .environment = odd->environment ? odd->environment
+                                                                : "{\"color\": [0.2, 0.3, 0.5]}"});
+    strbuf_free(&meshes);
+    strbuf_free(&instances);
+    strbuf_free(&lights);
+}
+
+static RenderOptions light_options(const Kit *kit)
+{
+    RenderOptions options = kit_options(kit);
+    options.view = WAVE_VIEW_LIGHT;
+    return options;
+}
+
+static void assert_same(Hash128 a, Hash128 b, const char *what)
+{
+    if (memcmp(&a, &b, sizeof a) != 0)
+        fail_msg("%s: other bits", what);
+}
+
+static void test_threads_waves_and_widths(void **state)
+{
+    const Kit *kit = *state;
+    RenderOptions options = light_options(kit);
+    write_scene(kit, &(Odd){0});
+    options.thread_count = 1;
+    Hash128 usual = kit_render_bits(kit, &options, NULL);
+    options.view = WAVE_VIEW_NONE;
+    Hash128 other = kit_render_bits(kit, &options, NULL);
+    assert_true(memcmp(&usual, &other, sizeof usual) != 0);
+    options.view = WAVE_VIEW_LIGHT;
+    static const struct {
+        uint32_t threads, wave, fibers;
+    } ways[] = {{2, 8, 3}, {7, 0, 0}, {2, 24, 1}, {1, 4096, 2}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+        options.thread_count = ways[i].threads;
+        options.wave_capacity = ways[i].wave;
+        options.fibers_max = ways[i].fibers;
+        assert_same(usual, kit_render_bits(kit, &options, NULL), "threads and waves");
+    }
+}
+
+/* Ranges of samples that are merged, and a render that goes on, have the bits of the whole. */
+static void test_parts(void **state)
+{
+    const Kit *kit = *state;
+    Error err = {0};
+    StrBuf diagnostics = {0};
+    RenderOptions options = light_options(kit);
+    char path[PATH_BYTES];
+    write_scene(kit, &(Odd){0});
+    Hash128 whole = kit_render_bits(kit, &options, NULL);
+    options.sample_end = 1;
+    Render *first = kit_render(kit, &options);
+    options.sample_begin = 1, options.sample_end = 4;
+    Render *second = kit_render(kit, &options);
+    kit_path(kit, "first", path);
+    assert_int_equal(film_write_partial(render_film(first), path, &err), STATUS_OK);
+    assert_int_equal(film_merge(render_film(second), render_film(first), &err), STATUS_OK);
+    assert_same(whole, kit_bits(second), "merged");
+    render_destroy(second);
+    /* Both find the same light, but their sums are of other samples. */
+    options.view = WAVE_VIEW_NONE;
+    Render *other = kit_render(kit, &options);
+    assert_int_equal(film_merge(render_film(other), render_film(first), &err), STATUS_INVALID);
+    render_destroy(other);
+    render_destroy(first);
+    Film *film;
+    Render *rest;
+    options = light_options(kit);
+    assert_int_equal(film_read_partial(path, &film, &err), STATUS_OK);
+    assert_int_equal(render_create(&options, &rest, &diagnostics, &err), STATUS_OK);
+    assert_int_equal(render_resume(rest, film, &err), STATUS_OK);
+    assert_int_equal(render_run(rest, &err), STATUS_OK);
+    assert_same(whole, kit_bits(rest), "continued");
+    render_destroy(rest);
+    strbuf_free(&diagnostics);
+}
+
+static void assert_refused(const RenderOptions *options, const char *part)
+{
+    char text[2048];
+    kit_render_error(options, text);
+    if (!strstr(text, "integrator 'light'") || !strstr(text, part))
+        fail_msg("'%s' does not name '%s'", text, part);
+}
+
+static void test_what_it_cannot_show(void **state)
+{
+    const Kit *kit = *state;
+    static const struct {
+        Odd odd;
+        const char *part;
+    } scenes[] = {
+        {{.limits = "\"max_diffuse\": 2"}, "--max-diffuse"},
+        {{.limits = "\"clamp_indirect\": 2"}, "--clamp-indirect 0"},
+        {{.limits = "\"filter_glossy\": 1"}, "--filter-glossy 0"},
+        {{.limits = "\"guiding\": \"on\""}, "--guiding off"},
+        {{.limits = "\"max_transparent\": 8"}, "material 'matte' is transparent"},
+        {{.ball = "skin"}, "material 'skin' has subsurface"},
+        {{.ball = "odd"}, "material 'odd' reads the kind"},
+        {{.ball_fields = ", \"invisible_to\": [\"camera\"]"}, "object 'b' is hidden"},
+        {{.ball_fields = ", \"is_shadow_catcher\": true"}, "object 'b' is a shadow catcher"},
+        {{.ball_fields = ", \"is_holdout\": true"}, "object 'b' is a holdout"},
+        {{.lamp_fields = ", \"invisible_to\": [\"glossy\"]"}, "light 'l' is hidden"},
+        {{.lamp_fields = ", \"casts_shadows\": false"}, "light 'l' casts no shadow"},
+        {{.lamp_fields = ", \"max_bounces\": 2"}, "light 'l' has a limit"},
+        {{.environment = "{\"color\": [1, 1, 1], \"invisible_to\": [\"diffuse\"]}"},
+         "the environment is hidden"},
+    };
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) {
+        RenderOptions options = light_options(kit);
+        write_scene(kit, &scenes[i].odd);
+        assert_refused(&options, scenes[i].part);
+    }
+    write_scene(kit, &(Odd){0});
+    RenderOptions options = light_options(kit);
+    const SceneCamera eye = {.kind = SCENE_CAMERA_ORTHOGRAPHIC,
+                             .camera_to_world = {{{1, 0, 0, 0}, {0, 1, 0, 1}, {0, 0, 1, 3}}},
+                             .height_m = 3};
+    options.eye = &eye;
+    assert_refused(&options, "perspective");
+    options = light_options(kit);
+    options.crop = (RenderCrop){0, 0, 8, 8};
+    assert_refused(&options, "crop");
+    options = light_options(kit);
+    options.aovs = FILM_AOV_BIT(FILM_AOV_ALBEDO);
+    assert_refused(&options, "layers");
+    options = light_options(kit);
+    options.adaptive_error = 0.1f;
+    assert_refused(&options, "adaptive");
+}
+
+static int setup(void **state)
+{
+    static Kit kit;
+    kit_begin(&kit);
+    *state = &kit;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    kit_end(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_waves_and_widths),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_what_it_cannot_show),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
