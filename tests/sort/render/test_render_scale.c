@@ -123,6 +123,23 @@ static void add_emitters(StrBuf *out, const Stand *at, Lamp lamp)
                      (const double[3]){0.5 * (i % 4) - 1, h, 0.5 * (double)(i / 4) - 1}, 0.5 * h);
 }
 
+static const char tube_json[] =
+    "{\"name\": \"tube\", \"basis\": \"linear\", \"shape\": \"round\", "
+    "\"point_count\": 2, \"curve_count\": 1, \"points\": {\"file\": "
+    "\"meshes/tube.bin\", \"type\": \"float32\", \"components\": 4, \"count\": 2}, "
+    "\"point_counts\": {\"file\": \"meshes/tube.bin\", \"offset_bytes\": 32, "
+    "\"type\": \"uint32\", \"components\": 1, \"count\": 1}}";
+
+/* A straight round curve along x, from -half_m to half_m. */
+static void add_tube(const Kit *kit, float half_m, float radius_m)
+{
+    const struct {
+        float points[2][4];
+        uint32_t count;
+    } tube = {{{-half_m, 0, 0, radius_m}, {half_m, 0, 0, radius_m}}, 2};
+    kit_write(kit, "meshes/tube.bin", &tube, sizeof tube);
+}
+
 /* Means of blocks of pixels. */
 static void render_blocks(Lamp lamp, const Stand *at, double out_blocks[BLOCKS])
 {
@@ -136,11 +153,7 @@ static void render_blocks(Lamp lamp, const Stand *at, double out_blocks[BLOCKS])
         &kit, &meshes, "card",
         (const float[4][3]){{-1, 0, -.125f}, {1, 0, -.125f}, {1, 0, .125f}, {-1, 0, .125f}});
     kit_add_sphere(&kit, &meshes, "ball", 1.0f, 12);
-    const struct {
-        float points[2][4];
-        uint32_t count;
-    } tube = {{{-1, 0, 0, 0.03125f}, {1, 0, 0, 0.03125f}}, 2};
-    kit_write(&kit, "meshes/tube.bin", &tube, sizeof tube);
+    add_tube(&kit, 1, 0.03125f);
     add_instance(&instances, at, "floor", "white", (const double[3]){0, 0, 0}, 1);
     add_instance(&instances, at, "ball", "white", (const double[3]){1.5, 0.5, 0}, 0.5);
     add_instance(&instances, at, "ball", "glass", (const double[3]){-1.5, 0.5, 0}, 0.5);
@@ -154,11 +167,7 @@ static void render_blocks(Lamp lamp, const Stand *at, double out_blocks[BLOCKS])
         .fov_y_degrees = 50,
         .meshes = strbuf_text(&meshes),
         .instances = strbuf_text(&instances),
-        .curves = "{\"name\": \"tube\", \"basis\": \"linear\", \"shape\": \"round\", "
-                  "\"point_count\": 2, \"curve_count\": 1, \"points\": {\"file\": "
-                  "\"meshes/tube.bin\", \"type\": \"float32\", \"components\": 4, \"count\": 2}, "
-                  "\"point_counts\": {\"file\": \"meshes/tube.bin\", \"offset_bytes\": 32, "
-                  "\"type\": \"uint32\", \"components\": 1, \"count\": 1}}",
+        .curves = tube_json,
         .materials = "{\"name\": \"white\", \"shader\": \"shaders/s.ssl\", \"entry\": \"matte\"}, "
                      "{\"name\": \"glass\", \"shader\": \"shaders/s.ssl\", \"entry\": \"glass\"}, "
                      "{\"name\": \"light\", \"shader\": \"shaders/s.ssl\", \"entry\": \"card\", "
@@ -227,8 +236,65 @@ static void test_scales_and_places(void **state)
     }
 }
 
+/* Shapes that shine and scatter and have no hollows, wherever they stand: nothing is over them, so they show their own light
+ * alone, although rounding leaves half of their points behind them. */
+static void test_lamps_without_hollows_do_not_light_themselves(void **state)
+{
+    static const double offsets_m[] = {0, 30, 1e3, 1e5};
+    static const char *const shapes[] = {"card", "ball", "tube"};
+    Kit kit;
+    StrBuf meshes = {0};
+    (void)state;
+    kit_begin(&kit);
+    kit_write_text(
+        &kit, "shaders/glow.ssl",
+        "shader glow(out closure surface)\n{\n    surface = make_closure<Emission>(color(3))"
+        " + make_closure<Lambert>(color(0.8), global_value<normal>);\n}\n");
+    kit_add_quad(&kit, &meshes, "card",
+                 (const float[4][3]){{-9, -9, 0}, {9, -9, 0}, {9, 9, 0}, {-9, 9, 0}});
+    kit_add_sphere(&kit, &meshes, "ball", 4.0f, 12);
+    add_tube(&kit, 30, 3);
+    for (size_t i = 0; i < sizeof offsets_m / sizeof *offsets_m * 3; ++i) {
+        const char *shape = shapes[i % 3];
+        StrBuf instances = {0};
+        uint32_t count;
+        double at = offsets_m[i / 3];
+        /* Turned by angles of the 3-4-5 and 5-12-13 triangles, so that no coordinate is constant. */
+        strbuf_printf(&instances,
+                      "{\"name\": \"i\", \"%s\": \"%s\", \"materials\": [\"m\"], \"transform\": "
+                      "[0.8,0,0.6,%.9g, %.9g,%.9g,%.9g,%.9g, %.9g,%.9g,%.9g,%.9g, 0,0,0,1]}",
+                      strcmp(shape, "tube") == 0 ? "curves" : "mesh", shape, at, 3.0 / 13,
+                      12.0 / 13, -4.0 / 13, at / 2, -7.2 / 13, 5.0 / 13, 9.6 / 13, -at);
+        kit_write_scene(
+            &kit, &(KitScene){.width = SIDE,
+                              .height = SIDE,
+                              .samples = 8,
+                              .max_depth = 3,
+                              .eye = {(float)at, (float)(at / 2), (float)(20 - at)},
+                              .target = {(float)at, (float)(at / 2), (float)-at},
+                              .fov_y_degrees = 5,
+                              .meshes = strbuf_text(&meshes),
+                              .curves = tube_json,
+                              .instances = strbuf_text(&instances),
+                              .materials = "{\"name\": \"m\", \"shader\": \"shaders/glow.ssl\"}"});
+        RenderOptions options = kit_options(&kit);
+        Render *render = kit_render(&kit, &options);
+        float *pixels = kit_pixels(render, &count);
+        for (uint32_t k = 0; k < 4 * count; ++k)
+            if (fabs(pixels[k] - (k % 4 == 3 ? 1 : 3)) > 1e-4)
+                fail_msg("%s at %g m: a pixel has %g", shape, at, (double)pixels[k]);
+        mem_free(pixels);
+        render_destroy(render);
+        strbuf_free(&instances);
+    }
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scales_and_places)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scales_and_places),
+        cmocka_unit_test(test_lamps_without_hollows_do_not_light_themselves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
