@@ -281,7 +281,7 @@ static void test_lamps_without_hollows_do_not_light_themselves(void **state)
         Render *render = kit_render(&kit, &options);
         float *pixels = kit_pixels(render, &count);
         for (uint32_t k = 0; k < 4 * count; ++k)
-            if (fabs(pixels[k] - (k % 4 == 3 ? 1 : 3)) > 1e-4)
+            if (fabsf(pixels[k] - (k % 4 == 3 ? 1.0f : 3.0f)) > 1e-4f)
                 fail_msg("%s at %g m: a pixel has %g", shape, at, (double)pixels[k]);
         mem_free(pixels);
         render_destroy(render);
