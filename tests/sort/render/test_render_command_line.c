@@ -49,7 +49,7 @@ static void test_command_line_mistakes_are_named(void **state)
         {"--aov", "shadows", 2, {"no AOV 'shadows'", "albedo, normal"}},
         {"--aov", "albedo,,normal", 2, {"name of an AOV is missing", ""}},
         {"--integrator", "wirefame", 2, {"no integrator", "did you mean 'wireframe'"}},
-        {"--integrator", "bidir", 2, {"no integrator 'bidir'", "path, ao"}},
+        {"--integrator", "bidir", 2, {"no integrator 'bidir'", "path, light"}},
         {"--sampler", "blue", 2, {"--sampler", "blue-noise"}},
         {"--camera", "mian", 2, {"no camera 'mian'", "there are c"}},
         {"--texture-memory", "2K", 2, {"2048 bytes is too small", "are needed"}},
