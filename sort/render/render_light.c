@@ -136,7 +136,7 @@ static const char *unknown_code(const Render *r, const MaterialProgram *program)
 
 static Status check_material(const Render *r, uint32_t m, Error *err)
 {
-    const uint32_t most_transparent = 128; /* of settings.inc */
+    const uint32_t most_transparent = scene_settings_default().max_transparent;
     const Material *material = material_set_get(r->materials, m);
     for (uint32_t kind = 0; kind < SORT_COUNT_OF(material->programs); ++kind) {
         const MaterialProgram *program = &material->programs[kind];

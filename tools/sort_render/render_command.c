@@ -292,7 +292,7 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
         {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B[:STEP]", .help = "render these frames one after another: # in SCENE and in file names is the frame number, ## with two digits, ..."},
         {.name = "frames", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .is_hidden = true, .value_name = "A..B[:STEP]", .help = "alias of --frame"},
-        {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a diagnostic view; --list integrators"},
+        {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, light (paths from the lamps), or a diagnostic view; --list integrators"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "source of random numbers"},
         {.name = "guiding", .kind = CLI_CHOICE, .out = &words->guiding, .choices = guiding_words, .value_name = "WHEN", .help = "path guiding: learn where light comes from, and send paths there; package: as the scene says"},
         {.name = "guiding-memory", .kind = CLI_SIZE, .out = &c->render.guiding_memory_bytes, .min = 1 << 20, .max = 1e12, .value_name = "SIZE", .help = "limit of what path guiding learns (64M)"},
