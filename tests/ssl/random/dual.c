@@ -346,8 +346,8 @@ static Dual remainder_of(Dual x, Dual y, Decisions *decisions)
     bool may_be_zero = !(fabs(y.v.v) > 2 * y.v.e);
     if (may_be_zero || !bounded_is_known(x.v) || !bounded_is_known(y.v) || fabs(q) > 0x1p20)
         return chain2(bounded_unknown(v), x, exactly(1), y, bounded_unknown(-q));
-    /* The quotient must be the same all over the bounds. */
-    double slack = (x.v.e + fabs(q) * y.v.e) * 2;
+    /* The quotient must be the same all over the bounds: neither x - q y nor x - (q + 1) y may change its sign there. */
+    double slack = (x.v.e + (fabs(q) + 1) * y.v.e) * 2;
     bool is_known = slack == 0 || (fabs(v) > slack && fabs(y.v.v) - fabs(v) > slack) ||
                     (q == 0 && fabs(y.v.v) - fabs(v) > slack);
     decide(decisions, (int64_t)q, true);
