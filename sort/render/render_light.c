@@ -35,6 +35,10 @@ static Status check_options(const Render *r, Error *err)
     if (o->adaptive_error > 0.0f)
         return refuse(err,
                       "adaptive sampling is not supported: a path of light belongs to no pixel");
+    for (uint32_t d = 1; d < SHADE_BIAS_DEPTHS; ++d)
+        if (o->depth_bias[d] != o->depth_bias[0])
+            return refuse(err, "mip levels by depth are not supported: they depend on the bounces "
+                               "between a surface and the camera (--mip-bias is for all)");
     return STATUS_OK;
 }
 

@@ -4,8 +4,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <embree3/rtcore.h>
+
 #include <cmocka.h>
 
+#include "sort/bsdf/closure_programs.h"
+#include "sort/render/probe.h"
+#include "sort/wide/wide.h"
+#include "ssl/ssl.h"
 #include "tests/sort/render/render_kit.h"
 
 static const char ssl[] =
@@ -86,7 +92,7 @@ static void assert_same(Hash128 a, Hash128 b, const char *what)
         fail_msg("%s: other bits", what);
 }
 
-static void test_threads_waves_and_widths(void **state)
+static void test_threads_and_waves(void **state)
 {
     const Kit *kit = *state;
     RenderOptions options = light_options(kit);
@@ -106,6 +112,92 @@ static void test_threads_waves_and_widths(void **state)
         options.fibers_max = ways[i].fibers;
         assert_same(usual, kit_render_bits(kit, &options, NULL), "threads and waves");
     }
+}
+
+/* --- CPU classes ------------------------------------------------------------------------------------ */
+
+/* The code that a render takes, which the linker's --wrap lets these functions choose. */
+static struct {
+    const char *embree;   /* options of its device; NULL: those that the renderer gives */
+    uint32_t lanes;       /* of the kernels of materials; 0: those of the class */
+    uint32_t class_count; /* the widest of wide_classes is the last of these; 0: this machine's */
+} code;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+RTCDevice __real_rtcNewDevice(const char *config);
+RTCDevice __wrap_rtcNewDevice(const char *config);
+RTCDevice __wrap_rtcNewDevice(const char *config)
+{
+    return __real_rtcNewDevice(code.embree ? code.embree : config);
+}
+
+Status __real_ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
+                                DiagList *diags, SslProgram **out_program, Error *err);
+Status __wrap_ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
+                                DiagList *diags, SslProgram **out_program, Error *err);
+Status __wrap_ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
+                                DiagList *diags, SslProgram **out_program, Error *err)
+{
+    SslBuildDesc so_wide = *how;
+    so_wide.lanes = code.lanes;
+    return __real_ssl_program_build(ctx, unit, &so_wide, diags, out_program, err);
+}
+
+uint32_t __real_wide_class_here(void);
+uint32_t __wrap_wide_class_here(void);
+uint32_t __wrap_wide_class_here(void)
+{
+    return code.class_count > 0 ? code.class_count - 1 : __real_wide_class_here();
+}
+
+void __wrap_wide_run(const WideProgram *program, void *rows, uint16_t live);
+void __wrap_wide_run(const WideProgram *program, void *rows, uint16_t live)
+{
+    wide_run_as(program, __wrap_wide_class_here(), rows, live);
+}
+
+const ClosurePrograms *__wrap_closure_programs_here(void);
+const ClosurePrograms *__wrap_closure_programs_here(void)
+{
+    return &closure_programs[__wrap_wide_class_here()];
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* Embree rounds otherwise for each class of CPUs, for paths of either integrator: with FMA, and with other approximate reciprocals.
+ * With the same code of Embree's, a render has the same bits by the code of every class that this machine runs, and by kernels of 1,
+ * 8 and 16 lanes. */
+static void test_classes(void **state)
+{
+    const Kit *kit = *state;
+    static const struct {
+        const char *cpu; /* of the kernels of materials */
+        uint32_t lanes, class_count;
+    } ways[] = {{"x86-64", 0, 1},     {"x86-64-v2", 0, 1}, {"x86-64-v2", 1, 1},
+                {"x86-64-v2", 8, 1},  {"x86-64-v3", 0, 2}, {"x86-64-v3", 1, 1},
+                {"x86-64-v3", 16, 2}, {"x86-64-v4", 0, 3}, {NULL, 0, 0}};
+    write_scene(kit, &(Odd){.environment = "{\"image\": {\"file\": \"sky.png\"}}"});
+    uint8_t sky[8 * 4 * 3];
+    for (size_t i = 0; i < sizeof sky; ++i)
+        sky[i] = (uint8_t)(i * 37 % 200);
+    kit_write_png(kit, "sky.png", 8, 4, sky);
+    const uint32_t classes = wide_class_here() + 1;
+    code.embree = "isa=sse2";
+    for (int light = 0; light < 2; ++light) {
+        RenderOptions options = light_options(kit);
+        Hash128 usual = {0};
+        options.view = light ? WAVE_VIEW_LIGHT : WAVE_VIEW_NONE;
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+            if (ways[i].class_count > classes)
+                continue;
+            code.lanes = ways[i].lanes, code.class_count = ways[i].class_count;
+            options.cpu = ways[i].cpu;
+            Hash128 bits = kit_render_bits(kit, &options, NULL);
+            if (i == 0)
+                usual = bits;
+            assert_same(usual, bits, ways[i].cpu ? ways[i].cpu : "native");
+        }
+    }
+    memset(&code, 0, sizeof code);
 }
 
 /* Ranges of samples that are merged, and a render that goes on, have the bits of the whole. */
@@ -153,6 +245,22 @@ static void assert_refused(const RenderOptions *options, const char *part)
         fail_msg("'%s' does not name '%s'", text, part);
 }
 
+static void assert_not_probed(const Kit *kit)
+{
+    Error err = {0};
+    Render *render;
+    float rgba[4];
+    StrBuf diagnostics = {0};
+    RenderOptions options = light_options(kit);
+    assert_int_equal(render_create(&options, &render, &diagnostics, &err), STATUS_OK);
+    assert_int_equal(
+        render_probe(render, &(ProbeDesc){.x = 3, .y = 3, .sample_count = 1}, rgba, &err),
+        STATUS_INVALID);
+    assert_non_null(strstr(err.text, "belongs to no pixel"));
+    render_destroy(render);
+    strbuf_free(&diagnostics);
+}
+
 static void test_what_it_cannot_show(void **state)
 {
     const Kit *kit = *state;
@@ -197,6 +305,10 @@ static void test_what_it_cannot_show(void **state)
     options = light_options(kit);
     options.adaptive_error = 0.1f;
     assert_refused(&options, "adaptive");
+    options = light_options(kit);
+    options.depth_bias[1] = 1;
+    assert_refused(&options, "mip levels by depth");
+    assert_not_probed(kit);
 }
 
 static int setup(void **state)
@@ -216,7 +328,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_waves_and_widths),
+        cmocka_unit_test(test_threads_and_waves),
+#if defined(__x86_64__)
+        cmocka_unit_test(test_classes),
+#endif
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_what_it_cannot_show),
     };
