@@ -3,6 +3,7 @@
     engine.py       what Blender calls to render: export, run sort-render, hand the picture back
     engine_name.py  the name of the engine, for modules that engine.py imports
     viewport.py     a viewport in Rendered mode
+    baking.py       textures of what objects show, for Render Properties > Bake
     passes.py, exr.py    render passes, out of the picture that sort-render wrote
     script_node.py, ssl_source.py    a node of the artist's own SSL, and what its source declares
     material_library.py    the materials that the zip brings, in the asset browser
@@ -16,7 +17,7 @@
     cycles_settings.py    bounces, clamps and the filter, as the scene has them for Cycles
     render_settings.py    the renderer's settings as properties and in a package, from settings_table.py (scripts/settings-docs writes it)
     versions.py     what differs between versions of Blender
-    preferences.py, properties.py, presets.py, panels.py, layer_panels.py    what the user sees
+    preferences.py, properties.py, presets.py, panels.py, layer_panels.py, bake_panels.py    what the user sees
     registration.py    classes and menu entries, to Blender and back
 """
 
@@ -30,9 +31,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import cycles_settings, engine, farm, layer_panels, material_library, operators, panels, preferences, presets, properties, script_node  # noqa: E402  (Blender reads bl_info first)
+from . import bake_panels, cycles_settings, engine, farm, layer_panels, material_library, operators, panels, preferences, presets, properties, script_node  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (material_library, preferences, properties, engine, cycles_settings, operators, farm, presets, panels, layer_panels, script_node)
+MODULES = (material_library, preferences, properties, engine, cycles_settings, operators, farm, presets, panels, layer_panels, bake_panels, script_node)
 
 
 def register() -> None:

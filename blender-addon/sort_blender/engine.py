@@ -1,6 +1,6 @@
 """The render engine: Blender calls SortRenderEngine.render for F12, for each frame of an animation, for each view
 layer, for previews of materials and for `blender -b file.blend -E SORT -f 1`, in a thread of its own when there is a
-window. The scene goes to sort-render as a package in a temporary folder, the picture comes back as an EXR, linear:
+window; and SortRenderEngine.bake for each image of an object that is baked (baking.py). The scene goes to sort-render as a package in a temporary folder, the picture comes back as an EXR, linear:
 colour management is Blender's. A viewport in Rendered mode is viewport.py's."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,9 +46,21 @@ class SortRenderEngine(bpy.types.RenderEngine):
     bl_use_postprocess = True
 
     def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        self._report_on(lambda report: self._render(depsgraph, report))
+
+    def bake(self, depsgraph: bpy.types.Depsgraph, obj: bpy.types.Object, pass_type: str, pass_filter: int, width: int,
+             height: int) -> None:
+        def run(report: Report) -> None:
+            locate.require_numpy()
+            from . import baking
+            baking.bake(self, depsgraph, obj, baking.baked_of(pass_type, pass_filter), width, height, report)
+        self._report_on(run)
+
+    def _report_on(self, run: Callable[[Report], None]) -> None:
+        """Tells the artist what `run` finds, and why it fails."""
         report = Report()
         try:
-            self._render(depsgraph, report)
+            run(report)
         except SortError as error:
             self._fail(str(error), report)
         except OSError as error:
@@ -153,7 +166,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 load()
                 self.update_result(result)
             else:
-                self._show_record(record)
+                self.show_record(record)
         watcher = process.Watcher(on_record=show, is_cancelled=self.test_break)
         is_complete = process.run_render(job, watcher, report)
         if job.stats.exists() and not self.is_preview:
@@ -162,7 +175,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
             report.texture_use = messages.texture_use(report.stats)
         return load() if is_complete or job.picture.exists() else None
 
-    def _show_record(self, record: dict) -> None:
+    def show_record(self, record: dict) -> None:
         """A record of `sort-render --progress json`."""
         if record.get("event") == "stage":
             self.update_stats("", f"SORT: {record.get('stage', '')}")

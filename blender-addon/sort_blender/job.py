@@ -27,13 +27,15 @@ def _denoising(scene: bpy.types.Scene, samples: int, report: Report) -> list[str
 
 
 def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str], is_preview: bool = False,
-             layer: bpy.types.ViewLayer | None = None, report: Report | None = None) -> process.RenderJob:
+             layer: bpy.types.ViewLayer | None = None, report: Report | None = None, is_bake: bool = False) -> process.RenderJob:
     """The settings of `scene`; the package lies in `folder`, and what is written goes there. is_preview: of the viewport. layer: the
-    one that is rendered, whose samples may be others. report: hears what cannot be had."""
+    one that is rendered, whose samples may be others. report: hears what cannot be had. is_bake: it has neither
+    pixel filter nor denoising, and shows light."""
     settings, render = scene.sort, scene.render
     film = cycles_settings.film_of(scene)
-    options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode, "--integrator", settings.integrator,
-               "--pixel-filter", film.pixel_filter]
+    options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode]
+    if not is_bake:
+        options += ["--integrator", settings.integrator, "--pixel-filter", film.pixel_filter]
     if settings.mip_bias:
         options += ["--mip-bias", f"{settings.mip_bias:g}"]
     denoising: list[str] = []
@@ -41,14 +43,14 @@ def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[st
         options += ["--adaptive", f"{settings.adaptive_error:g}"]
     if settings.time_limit_s > 0:
         options += ["--time-limit", f"{settings.time_limit_s:g}"]
-    if is_preview and settings.use_preview_denoising or not is_preview and settings.use_denoising:
+    if not is_bake and (is_preview and settings.use_preview_denoising or not is_preview and settings.use_denoising):
         samples = settings.preview_samples if is_preview else (layer.samples if layer else 0) or settings.samples
         denoising = _denoising(scene, samples, report or Report())
     if settings.cpu:
         options += ["--cpu", settings.cpu]
     return process.RenderJob(
         program=program, package=folder / "package", picture=folder / "picture.exr", stats=folder / "stats.json",
-        filter_width_px=FILTER_WIDTHS_PX[film.pixel_filter] * film.filter_width,
+        filter_width_px=0 if is_bake else FILTER_WIDTHS_PX[film.pixel_filter] * film.filter_width,
         texture_memory_mib=settings.texture_memory_mib, texture_folder=process.filesystem_root(),
         threads=render.threads if render.threads_mode == "FIXED" else 0,
         layers=tuple(sorted(layers - {""})), options=tuple(options),

@@ -16,7 +16,8 @@ from .versions import EEVEE, shutter_settings
 LINE_CHARACTERS = 64
 
 
-class _RenderPanel(bpy.types.Panel):
+class RenderPanel(bpy.types.Panel):
+    """A panel of the render properties, for SORT alone."""
     bl_space_type = "PROPERTIES"
     bl_region_type = "WINDOW"
     bl_context = "render"
@@ -27,7 +28,7 @@ class _RenderPanel(bpy.types.Panel):
         return context.engine in cls.COMPAT_ENGINES
 
 
-class _SettingsPanel(_RenderPanel):
+class _SettingsPanel(RenderPanel):
     names: tuple[str, ...] = ()
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -92,7 +93,7 @@ class SORT_PT_film(_SettingsPanel):
         self.layout.prop(context.scene.render, "film_transparent", text="Transparent")
 
 
-class SORT_PT_motion_blur(_RenderPanel):
+class SORT_PT_motion_blur(RenderPanel):
     bl_label = "Motion Blur"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -137,7 +138,7 @@ class SORT_PT_performance(_SettingsPanel):
         self.draw_names(context)
 
 
-class SORT_PT_passes(_RenderPanel):
+class SORT_PT_passes(RenderPanel):
     bl_label = "Passes"
     bl_context = "view_layer"
 
@@ -173,7 +174,7 @@ class SORT_PT_passes(_RenderPanel):
         row.prop(layer, "pass_cryptomatte_depth", text="Levels")
 
 
-class SORT_PT_override(_RenderPanel):
+class SORT_PT_override(RenderPanel):
     bl_label = "Override"
     bl_context = "view_layer"
     bl_options = {"DEFAULT_CLOSED"}
@@ -206,7 +207,7 @@ class SORT_PT_farm(_SettingsPanel):
             _draw_text(column, farm.farm.error, "CANCEL")
 
 
-class SORT_PT_messages(_RenderPanel):
+class SORT_PT_messages(RenderPanel):
     bl_label = "Messages of the Last Render"
 
     @classmethod

@@ -34,11 +34,14 @@ def _depth(picture: exr.Picture, exported: Exported) -> np.ndarray:
     return np.where(depth < FAR, depth, FAR)
 
 
-def _z_up(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
-    def values(picture: exr.Picture, exported: Exported) -> np.ndarray:
-        x, y, z = picture.stack([f"{layer}.{c}" for c in "XYZ"]).T
-        return np.stack([x, -z, y], axis=1)
-    return values
+def z_up(picture: exr.Picture, layer: str) -> np.ndarray:
+    """A layer of places or directions, in Blender's axes."""
+    x, y, z = picture.stack([f"{layer}.{c}" for c in "XYZ"]).T
+    return np.stack([x, -z, y], axis=1)
+
+
+def _in_space(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
+    return lambda picture, e: z_up(picture, layer)
 
 
 def _uv(picture: exr.Picture, exported: Exported) -> np.ndarray:
@@ -138,9 +141,9 @@ def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass
     if view_layer.use_pass_ambient_occlusion:
         found.append(Pass("AO", "RGB", "COLOR", "ambient_occlusion", _colour("ambient_occlusion")))
     if view_layer.use_pass_normal:
-        found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _z_up("normal")))
+        found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _in_space("normal")))
     if view_layer.use_pass_position:
-        found.append(Pass("Position", "XYZ", "VECTOR", "position", _z_up("position")))
+        found.append(Pass("Position", "XYZ", "VECTOR", "position", _in_space("position")))
     if view_layer.use_pass_vector:
         found.append(_vector_pass(scene, view_layer))
     if view_layer.use_pass_uv:
@@ -160,7 +163,7 @@ def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass
     if scene.sort.use_denoising:
         found.append(Pass("Noisy Image", "RGBA", "COLOR", "", lambda picture, e: noisy(picture)))
     if getattr(getattr(view_layer, "cycles", None), "denoising_store_passes", False):
-        found.append(Pass("Denoising Normal", "XYZ", "VECTOR", "denoising_normal", _z_up("denoising_normal")))
+        found.append(Pass("Denoising Normal", "XYZ", "VECTOR", "denoising_normal", _in_space("denoising_normal")))
         found.append(Pass("Denoising Albedo", "RGB", "COLOR", "denoising_albedo", _colour("denoising_albedo")))
         found.append(Pass("Denoising Depth", "Z", "VALUE", "denoising_depth", _denoising_depth))
     layers = layers_of(view_layer)

@@ -34,7 +34,7 @@ class RenderJob:
     package: Path
     picture: Path
     stats: Path
-    filter_width_px: float  # full width
+    filter_width_px: float  # full width; 0: the renderer's own
     texture_memory_mib: int
     texture_folder: str  # where the package's textures are looked for besides the package; "": nowhere
     threads: int  # 0: all
@@ -58,8 +58,9 @@ class RenderJob:
 
     def scene_options(self) -> list[str]:
         """Those that all pictures of the scene have."""
-        args = ["--missing", "magenta", "--filter-width", f"{self.filter_width_px:g}",
-                "--texture-memory", f"{self.texture_memory_mib}M", *self.options]
+        args = ["--missing", "magenta", "--texture-memory", f"{self.texture_memory_mib}M", *self.options]
+        if self.filter_width_px:
+            args += ["--filter-width", f"{self.filter_width_px:g}"]
         if self.texture_folder:
             args += ["--texture-path", self.texture_folder]
         if self.threads:

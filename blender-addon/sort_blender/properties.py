@@ -34,6 +34,17 @@ FARM_ENGINES = [
     ("LOCAL", "This Machine", "Processes of this machine, which go on when Blender ends"),
     ("SLURM", "Slurm", "Jobs of the cluster that sbatch submits to. All its nodes must see the folder, and SORT, under the same names")]
 FARM_FRAMES = [("CURRENT", "Current Frame", ""), ("RANGE", "Frame Range", "From Start to End of the scene, by Step")]
+BAKE_TYPES = [
+    ("COMBINED", "Combined", "All light of the surface, or the parts of it that are ticked"),
+    ("AO", "Ambient Occlusion", "How open the surface is, within the AO distance of the world"),
+    ("POSITION", "Position", "Places in world space"),
+    ("NORMAL", "Normal", "Normals with their bumps"),
+    ("UV", "UV", "Texture coordinates"),
+    ("EMIT", "Emit", "The light that the surface emits itself"),
+    ("ENVIRONMENT", "Environment", "The environment, in the direction of each place from the origin"),
+    ("DIFFUSE", "Diffuse", "Light and colour of diffuse and subsurface reflection"),
+    ("GLOSSY", "Glossy", "Light and colour of mirrors and highlights"),
+    ("TRANSMISSION", "Transmission", "Light and colour of glass and hair")]
 DENOISERS = [
     ("nfor", "Regression", "SORT's own: the same picture on every machine"),
     ("oidn", "Open Image Denoise", "The library that official builds of Blender bring along, in a process of its own")]
@@ -87,6 +98,8 @@ class SortSceneSettings(bpy.types.PropertyGroup):
         name="Denoise Viewport", default=False,
         description="Remove noise in the viewport when all its samples are there, which takes up to seconds of a large one")
     denoiser: bpy.props.EnumProperty(name="Denoiser", items=DENOISERS, description="Open Image Denoise is quicker and smoother; Regression needs at least two samples, and keeps more of what is there")
+
+    bake_type: bpy.props.EnumProperty(name="Bake Type", items=BAKE_TYPES, description="What is baked into the image. Light takes Samples paths a pixel; the others are as quick as a picture of them")
 
     farm_folder: bpy.props.StringProperty(
         name="Folder", subtype="DIR_PATH", options={"ANIMATABLE"} | PATH_OPTIONS,

@@ -93,6 +93,12 @@ def has_corner_normals(mesh: bpy.types.Mesh) -> bool:
     return hasattr(mesh, "corner_normals")
 
 
+# --- baking ---------------------------------------------------------------------------------------------------
+# Where the pass BakePrimitive has the number of the triangle, and the weights of its first and second corner: by the count of its
+# channels, of which Blender 3 has one more.
+BAKE_PRIMITIVE = {4: (1, 2), 3: (2, 0)}
+
+
 # --- skies ----------------------------------------------------------------------------------------------------
 
 def sky_model(node: bpy.types.Node) -> str:

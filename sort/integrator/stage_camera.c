@@ -1,5 +1,6 @@
-/* Starts the paths of a job: samples the pixel filter, the lens and the shutter, makes camera rays with their
- * differentials, and finds what they hit. */
+/* Starts the paths of a job: samples the pixel filter, the lens and the shutter, makes camera rays, or rays to the points of a table,
+ * with their differentials, and finds what they hit. */
+#include "sort/integrator/bake.h"
 #include "sort/integrator/guiding.h"
 
 #include <stddef.h>
@@ -67,8 +68,9 @@ static void start_sample(Wave *w, uint32_t index)
         lessons_begin(w, index);
 }
 
-/* Makes the rays of all pixels. Returns those at which the camera sees something (not outside the circle of a fisheye). */
-static uint16_t make_rays(const Wave *w, PixelBlock *block)
+/* Makes the rays of all pixels. Returns those at which something is seen (not outside the circle of a fisheye); of a table, with
+ * what they hit. */
+static uint16_t make_rays(const Wave *w, PixelBlock *block, BakeHits *out_hits)
 {
     CameraRows *camera = &block->camera;
     alignas(64) WideRow u[2] = {{0}}, offset[2];
@@ -79,7 +81,12 @@ static uint16_t make_rays(const Wave *w, PixelBlock *block)
         camera->film_px[0][k] = (float)pixel_x(block, k) + 0.5f + offset[0][k];
         camera->film_px[1][k] = (float)pixel_y(block, k) + 0.5f + offset[1][k];
     }
-    return camera_rays(&w->shared->camera, w->reads.path_footprints, block->live, camera);
+    if (!w->shared->bake)
+        return camera_rays(&w->shared->camera, w->reads.path_footprints, block->live, camera);
+    uint32_t x[SSL_BLOCK], y[SSL_BLOCK];
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        x[k] = pixel_x(block, k), y[k] = pixel_y(block, k);
+    return bake_rays(w->shared, x, y, block->live, camera, out_hits);
 }
 
 /* Starts the path of pixel k, if the camera sees something there. */
@@ -114,18 +121,11 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
     w->rays.t_min[w->count++] = camera->t_min[k];
 }
 
-/* Starts the paths of the pixels inside, and finds what they meet. */
-static void start_paths(Wave *w, PixelBlock *block)
+/* Finds what the rays of the lanes `seen` meet, and writes that of those inside to the places `to`. */
+static void intersect(Wave *w, const PixelBlock *block, uint16_t seen, const uint32_t to[SSL_BLOCK])
 {
     const CameraRows *camera = &block->camera;
-    uint32_t to[SSL_BLOCK] = {0};
     RayBundle rays;
-    uint16_t seen = make_rays(w, block);
-    WIDE_EACH(k, block->inside)
-    {
-        to[k] = w->count;
-        start_path(w, block, k, seen >> k & 1);
-    }
     memcpy(rays.origin, camera->origin, sizeof rays.origin);
     memcpy(rays.direction, camera->direction, sizeof rays.direction);
     memcpy(rays.t_min, camera->t_min, sizeof rays.t_min);
@@ -134,6 +134,23 @@ static void start_paths(Wave *w, PixelBlock *block)
     rays.is_apart = w->reads.apart;
     accel_intersect_bundle(w->shared->accel, &rays, seen, seen & block->inside, SCENE_RAYS_CAMERA,
                            &w->hits, to);
+}
+
+/* Starts the paths of the pixels inside, and finds what they meet. */
+static void start_paths(Wave *w, PixelBlock *block)
+{
+    uint32_t to[SSL_BLOCK] = {0};
+    BakeHits hits;
+    uint16_t seen = make_rays(w, block, &hits);
+    WIDE_EACH(k, block->inside)
+    {
+        to[k] = w->count;
+        start_path(w, block, k, seen >> k & 1);
+    }
+    if (!w->shared->bake)
+        intersect(w, block, seen, to);
+    else
+        WIDE_EACH(k, seen & block->inside) bake_set_hit(w->shared, &hits, k, &w->hits, to[k]);
 }
 
 /* Returns the lanes of pixels in a rectangle of the frame. */

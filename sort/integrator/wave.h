@@ -18,6 +18,7 @@
 #include "sort/integrator/view.h"
 #include "sort/light/light_emission.h"
 #include "sort/sampling/sampler.h"
+#include "sort/scene/bake_table.h"
 #include "sort/scene/camera.h"
 #include "sort/shade/shade.h"
 
@@ -47,6 +48,8 @@ typedef struct WaveShared {
     const MaterialSet *materials;
     const ShadeGlow *glows; /* [material_count] */
     CameraView camera;
+    /* What pixels show instead of what the camera sees; NULL: that. Its size is the film's. */
+    const BakeTable *bake;
     /* By SceneNeighbour: the camera in the frames before and after; only for FILM_AOV_VECTOR. */
     CameraView neighbours[2];
     PixelFilter filter;

@@ -117,6 +117,13 @@ static Status apply_settings(Render *r, Error *err)
     scene_settings_apply(&o->settings, &r->settings);
     if (o->guiding)
         r->settings.guiding = (SceneGuiding)(o->guiding - 1);
+    if (r->bake.points && r->bake.look == BAKE_AT_ENVIRONMENT)
+        r->settings.transparent_film = false; /* the environment is all there is */
+    if (r->bake.points && r->settings.guiding != SCENE_GUIDING_OFF) {
+        log_warning(r->options.log,
+                    "path guiding learns from what a camera sees: --bake is without it");
+        r->settings.guiding = SCENE_GUIDING_OFF;
+    }
     r->options.adaptive_error = adaptive_error(r);
     uint32_t width = o->width_px ? o->width_px : s->width_px,
              height = o->height_px ? o->height_px : s->height_px;
@@ -149,6 +156,7 @@ static Status apply_settings(Render *r, Error *err)
     shared->sampler = (Sampler){o->sampler};
     shared->samples = r->samples;
     shared->skips_done = o->adaptive_error > 0.0f;
+    shared->bake = r->bake.points ? &r->bake : NULL;
     camera_view_init(r->camera, width, height, &shared->camera);
     for (uint32_t k = 0; k < 2; ++k)
         shared->neighbours[k] =
@@ -389,6 +397,8 @@ static Hash128 identity_hash(const Render *r)
     hash128_update(&h, view->keys, view->key_count * sizeof *view->keys);
     for (uint32_t k = 0; k < 2 && film_aovs_have(r->options.aovs, FILM_AOV_VECTOR); ++k)
         hash128_update(&h, &r->shared.neighbours[k], offsetof(CameraView, keys));
+    if (r->shared.bake)
+        render_hash_bake(r, &h);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
     hash128_update(&h, r->options.depth_bias, sizeof r->options.depth_bias);
     hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);
@@ -474,6 +484,7 @@ static void share(Render *r)
 static Status load(Render *r, StrBuf *diagnostics, Error *err)
 {
     TRY(load_scene(r, err));
+    TRY(render_prepare_bake(r, err));
     TRY(apply_settings(r, err));
     TRY(of_scene(scene_closures(r->scene, &r->closures, err), err));
     TRY(create_context(r, err));
@@ -537,7 +548,8 @@ static bool are_same_texts(const char *const *a, uint32_t a_count, const char *c
 
 bool render_shares_scene(const RenderOptions *a, const RenderOptions *b)
 {
-    return is_same_text(a->scene_path, b->scene_path) && a->thread_count == b->thread_count &&
+    return is_same_text(a->scene_path, b->scene_path) && !a->bake.instance && !b->bake.instance &&
+           a->thread_count == b->thread_count &&
            a->texture_memory_bytes == b->texture_memory_bytes &&
            a->texture_delay_us == b->texture_delay_us && !a->trace_path && !b->trace_path &&
            a->mip_bias == b->mip_bias && a->texture_filter == b->texture_filter &&
@@ -606,6 +618,7 @@ void render_destroy(Render *r)
     accel_destroy(r->accel);
     light_emission_destroy(r->emission);
     light_setup_destroy(&r->lights);
+    bake_table_free(&r->bake);
     texture_store_destroy(r->store);
     material_set_destroy(r->materials);
     texcache_destroy(r->textures);

@@ -26,10 +26,19 @@ typedef struct RenderCrop {
 enum { RENDER_ADAPTIVE_MIN = 16, RENDER_ADAPTIVE_STEP = 16 };
 enum { RENDER_GUIDE_BYTES = 64 << 20 };
 
+/* Instead of what a camera sees, the picture is of points on an object: bake_table.h. */
+typedef struct RenderBake {
+    const char *instance; /* NULL: none, nothing is baked */
+    const char *points;   /* a table of points; NULL: the object's texture coordinates are drawn */
+    uint32_t uv_set, tile[2]; /* as in bake_table_draw */
+    BakeLook look;
+} RenderBake;
+
 typedef struct RenderOptions {
-    size_t size_bytes;                 /* sizeof(RenderOptions) */
-    const char *scene_path;            /* a scene package */
-    const char *camera;                /* NULL: the package's */
+    size_t size_bytes;      /* sizeof(RenderOptions) */
+    const char *scene_path; /* a scene package */
+    const char *camera;     /* NULL: the package's */
+    RenderBake bake;
     uint32_t width_px, height_px;      /* 0: the package's */
     SceneSettingsChange settings;      /* in place of the package's */
     uint32_t sample_begin, sample_end; /* both 0: [0, samples) */

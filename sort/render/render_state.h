@@ -32,6 +32,7 @@ struct Render {
     WaveShared shared;
     uint32_t samples;                  /* nominal */
     const SceneCamera *camera;         /* borrowed: scene or options */
+    BakeTable bake;                    /* without points: nothing is baked */
     uint32_t sample_begin, sample_end; /* of all schedules */
     Schedule schedule;
     GuideField *guide;   /* owned; NULL: none is used */
@@ -69,6 +70,11 @@ bool render_is_stopped(const Render *r);
 Status render_run_segment(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns the limit of the memory of path guiding, which decides how fine the field may become. */
 uint64_t render_guide_bytes(const Render *r);
+/* Makes the table of points if the options want one, and sets the size of the picture to its own. STATUS_INVALID: something of the
+ * options or the scene cannot be baked. */
+Status render_prepare_bake(Render *r, Error *err) SORT_MUST_CHECK;
+/* Adds what the table decides of the picture to a digest. */
+void render_hash_bake(const Render *r, HashState *h);
 /* Makes r->emission if paths are to begin at lamps. STATUS_INVALID: something of the options or the scene cannot be shown so. */
 Status render_prepare_light(Render *r, Error *err) SORT_MUST_CHECK;
 /* Teaches a field where light comes from, if the settings want it; then waves draw directions by it. */

@@ -22,6 +22,8 @@ static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL}
 static const char *const guiding_words[] = {"package", "off", "on", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
 static const char *const missing_words[] = {"error", "magenta", NULL};
+static const char *const bake_looks[] = {"above", "camera", "environment", NULL};
+_Static_assert(SORT_COUNT_OF(bake_looks) == BAKE_AT_ENVIRONMENT + 2, "each look has a word");
 static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};
 
 /* Values that the option table fills and the command does not keep. */
@@ -30,7 +32,8 @@ typedef struct Words {
     const char *cache, *texcache, *integrator;
     double mip_bias, filter_width, adaptive;
     SettingWord settings[SETTING_COUNT];
-    uint32_t guiding; /* of guiding_words */
+    uint32_t guiding;              /* of guiding_words */
+    uint32_t bake_look, bake_udim; /* udim: 0: not given */
     uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
     bool is_verbose;
@@ -82,6 +85,33 @@ static ProgressKind progress_kind(const RenderCommand *c, uint32_t word)
     return word == 0 && isatty(STDERR_FILENO) ? PROGRESS_BAR : kinds[word];
 }
 
+enum { UDIM_FIRST = 1001, UDIM_COLUMNS = 10, UDIM_LAST = 9999 };
+
+static Status apply_bake(RenderOptions *r, const Words *words, Error *err)
+{
+    RenderBake *bake = &r->bake;
+    bool is_detailed = bake->points || bake->uv_set || words->bake_look || words->bake_udim;
+    if (!bake->instance)
+        return is_detailed ? error_set(err, STATUS_INVALID,
+                                       "--bake-points, --bake-uv, --bake-udim and --bake-look need "
+                                       "--bake OBJECT")
+                           : STATUS_OK;
+    if (words->filter || words->filter_width > 0.0)
+        return error_set(err, STATUS_INVALID,
+                         "--bake averages over each pixel: it takes neither --pixel-filter nor "
+                         "--filter-width");
+    if (bake->points && (bake->uv_set || words->bake_udim || r->width_px))
+        return error_set(err, STATUS_INVALID,
+                         "--bake-points says what each pixel shows: it takes neither --bake-uv nor "
+                         "--bake-udim nor --size");
+    bake->look = (BakeLook)words->bake_look;
+    if (words->bake_udim) {
+        bake->tile[0] = (words->bake_udim - UDIM_FIRST) % UDIM_COLUMNS;
+        bake->tile[1] = (words->bake_udim - UDIM_FIRST) / UDIM_COLUMNS;
+    }
+    return STATUS_OK;
+}
+
 static Status apply_words(RenderCommand *c, const Words *words, Error *err)
 {
     RenderOptions *r = &c->render;
@@ -113,6 +143,7 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
         r->aovs |= render_denoiser_aovs(&c->output.denoiser);
     if (c->output.keeps_denoising_data)
         r->aovs |= FILM_DENOISING;
+    TRY(apply_bake(r, words, err));
     c->progress = progress_kind(c, words->progress);
     c->log_level = c->is_quiet         ? LOG_LEVEL_ERROR
                    : words->is_verbose ? LOG_LEVEL_DEBUG
@@ -171,6 +202,8 @@ Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *e
     TRY(file_claim_output(claims, "--checkpoint", c->checkpoint, err));
     if (c->after)
         TRY(file_claim_input(claims, "--after", c->after, err));
+    if (c->render.bake.points)
+        TRY(file_claim_input(claims, "--bake-points", c->render.bake.points, err));
     TRY(file_claim_output(claims, "--stats", c->stats, err));
     TRY(file_claim_output(claims, "--trace", c->render.trace_path, err));
     TRY(file_claim_output(claims, "--probe-out", c->probe_out, err));
@@ -302,6 +335,19 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
     add_group(table, "Picture", rows, SORT_COUNT_OF(rows));
 }
 
+static void bake_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    RenderBake *bake = &c->render.bake;
+    const CliOption rows[] = {
+        {.name = "bake", .kind = CLI_TEXT, .out = &bake->instance, .value_name = "OBJECT", .help = "instead of what the camera sees, the picture is the surface of this object, over its texture coordinates; --aov has what else is there"},
+        {.name = "bake-uv", .kind = CLI_U32, .out = &bake->uv_set, .max = SCENE_UV_SETS_MAX - 1, .value_name = "N", .help = "number of these texture coordinates (0)"},
+        {.name = "bake-udim", .kind = CLI_U32, .out = &words->bake_udim, .min = UDIM_FIRST, .max = UDIM_LAST, .value_name = "TILE", .help = "the tile of them (1001)"},
+        {.name = "bake-points", .kind = CLI_TEXT, .out = &bake->points, .value_name = "FILE", .help = "what each pixel shows of the object, instead of texture coordinates"},
+        {.name = "bake-look", .kind = CLI_CHOICE, .out = &words->bake_look, .choices = bake_looks, .value_name = "WHERE", .help = "look at the surface from above each point, or from the camera; environment: show that, in the direction of the point from the origin"},
+    };
+    add_group(table, "Baking", rows, SORT_COUNT_OF(rows));
+}
+
 static void texture_options(RenderCommand *c, Words *words, OptionTable *table)
 {
     const CliOption rows[] = {
@@ -374,6 +420,7 @@ static void list_options(RenderCommand *c, Words *words, OptionTable *table)
     *table = (OptionTable){.count = 0};
     output_options(c, words, table);
     picture_options(c, words, table);
+    bake_options(c, words, table);
     texture_options(c, words, table);
     inspection_options(c, table);
     machine_options(c, words, table);
@@ -397,6 +444,8 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         "use at most 256 MiB for textures",
         "sort-render s -o s.exr --checkpoint s.checkpoint --resume",
         "continue a killed render",
+        "sort-render s -o ao.exr --bake Floor --size 1024x1024 --aov ambient_occlusion",
+        "bake a texture of the object Floor",
         "sort-render s -o s.exr --spp 8 --samples 0:3 --partial a",
         "render a part, to be merged",
         "sort-render shot.####.zip --frame 1..24 -o shot.####.exr",
@@ -452,6 +501,7 @@ static Status check_served(const RenderCommand *c, const Words *words, const Cli
                 {c->checkpoint || c->is_resuming || c->keeps_checkpoint, "--checkpoint"},
                 {c->after != NULL, "--after"},
                 {c->only_check, "--check"},
+                {c->render.bake.instance != NULL, "--bake"},
                 {c->import || c->export_package || c->is_import_child, "--import"},
                 {c->probe.is_wanted || c->probe_out || c->probe_samples, "--probe"},
                 {c->watch != NULL, "--watch"},

@@ -58,6 +58,7 @@ class InstanceExporter:
         self._meshes: dict[tuple, _Mesh | None] = {}
         self._strands: dict[tuple[str, str], str] = {}  # by object and particle system
         self.indices: dict[str, int] = {}  # by name in the package: the object's pass index
+        self.names: dict[str, str] = {}  # in the package, by full name: an object's own, rather than that of a copy
 
     def add(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
         obj = instance.object
@@ -86,6 +87,9 @@ class InstanceExporter:
         name = self._writer.add("instances", obj.name, {
             "mesh": mesh.name, **placed, **self._seen_by(instance), "materials": self._slots(obj, mesh),
             **self._materials.values_for(instance, self._worn(obj))})
+        if not instance.is_instance:
+            self.names[obj.name_full] = name
+        self.names.setdefault(obj.name_full, name)
         if obj.pass_index:
             self.indices[name] = obj.pass_index
 

@@ -32,6 +32,7 @@ class Exported:
     frame: Frame
     object_indices: dict[str, int] = field(default_factory=dict)  # pass indices by name in the package
     material_indices: dict[str, int] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # of objects' meshes in the package, by full name
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         else:
             instances.add(instance)
     writer.finish()
-    return Exported(frame, instances.indices, _material_indices(materials))
+    return Exported(frame, instances.indices, _material_indices(materials), instances.names)
 
 
 def _camera_records(camera: bpy.types.Object, depsgraph: bpy.types.Depsgraph, plan: ExportPlan, frame: Frame, motion: Motion | None,
