@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from .versions import BAKE_PRIMITIVE
 if TYPE_CHECKING:
     from .engine import SortRenderEngine
 
-LAYER = "Bake"
 KINDS = ("diffuse", "glossy", "transmission")
 FILTERS = {item.identifier: item.value for item in bpy.types.BakeSettings.bl_rna.properties["pass_filter"].enum_items}
 POINT = np.dtype([("triangle", "<i4"), ("b1", "<f4"), ("b2", "<f4"), ("db1dx", "<f4"), ("db2dx", "<f4"), ("db1dy", "<f4"), ("db2dy", "<f4")])
@@ -35,6 +34,14 @@ class Baked:
 
     def __init__(self, layers: set[str], values: Callable[[exr.Picture], np.ndarray], look: str = "above") -> None:
         self.layers, self.values, self.look = layers, values, look
+
+
+@dataclass(frozen=True)
+class BakedImage:
+    """`layer`: by the name of its layer Blender knows a result's image again, so each has its own, which is the same for all objects."""
+    width: int
+    height: int
+    layer: str
 
 
 def _opaque(colour: Callable[[exr.Picture], np.ndarray]) -> Callable[[exr.Picture], np.ndarray]:
@@ -72,8 +79,6 @@ def _light(kind: str, parts: list[str], is_coloured: bool) -> Callable[[exr.Pict
 
 def _of_kind(kind: str, chosen: set[str]) -> Baked:
     parts = [part for part in ("direct", "indirect") if part.upper() in chosen]
-    if not parts and "COLOR" not in chosen:
-        raise SortError("Bake: none of Direct, Indirect and Color is chosen")
     return Baked({f"{kind}_{part}" for part in [*parts, "color"]}, _with_alpha(_light(kind, parts, "COLOR" in chosen)), "")
 
 
@@ -112,11 +117,11 @@ def baked_of(pass_type: str, pass_filter: int) -> Baked:
     raise SortError(f"Bake: the type {pass_type.capitalize()} is not supported; nothing was baked")
 
 
-def write_points(path: Path, primitives: np.ndarray, places: np.ndarray, steps: np.ndarray, width: int, height: int) -> None:
+def write_points(path: Path, primitives: np.ndarray, places: np.ndarray, steps: np.ndarray, image: BakedImage) -> None:
     """A table for --bake-points. primitives: int32 [pixels], rows from the bottom, -1 for none; places: float32 [pixels, 2], the weights
     of the first and second corner; steps: [pixels, 4], the first one's change from pixel to pixel to the right and upwards, and the second
     one's. Where an image is wound about a triangle without an area in it, the steps are no numbers: then they are 0."""
-    points = np.zeros(width * height, POINT)
+    points = np.zeros(image.width * image.height, POINT)
     points["triangle"] = primitives
     shown = primitives >= 0
     u, v = places[shown].T
@@ -124,8 +129,8 @@ def write_points(path: Path, primitives: np.ndarray, places: np.ndarray, steps: 
     for name, values in (("b1", v), ("b2", 1 - u - v), ("db1dx", dv_dx), ("db2dx", -du_dx - dv_dx), ("db1dy", -dv_dy), ("db2dy", du_dy + dv_dy)):
         points[name][shown] = np.nan_to_num(values, nan=0, posinf=0, neginf=0)
     with open(path, "wb") as out:
-        out.write(b"SORTBAKE" + struct.pack("<II", width, height))
-        points.reshape(height, width)[::-1].tofile(out)
+        out.write(b"SORTBAKE" + struct.pack("<II", image.width, image.height))
+        points.reshape(image.height, image.width)[::-1].tofile(out)
 
 
 def _exchange(move: Callable, values: np.ndarray) -> None:
@@ -136,8 +141,8 @@ def _exchange(move: Callable, values: np.ndarray) -> None:
         move(values.reshape(-1))
 
 
-def _pixels(of: bpy.types.RenderPass, count: int) -> np.ndarray:
-    values = np.empty((count, of.channels), np.float32)
+def _pixels(of: bpy.types.RenderPass, image: BakedImage) -> np.ndarray:
+    values = np.empty((image.width * image.height, of.channels), np.float32)
     _exchange(of.rect.foreach_get, values)
     return values
 
@@ -148,19 +153,19 @@ def _primitives(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.view(np.int32)[:, number], values[:, weights:weights + 2]
 
 
-def bake(engine: SortRenderEngine, depsgraph: bpy.types.Depsgraph, obj: bpy.types.Object, baked: Baked, width: int, height: int,
+def bake(engine: SortRenderEngine, depsgraph: bpy.types.Depsgraph, obj: bpy.types.Object, baked: Baked, image: BakedImage,
          report: Report) -> None:
     """Bakes what the pixels of one image show of an object."""
-    result = engine.begin_result(0, 0, width, height, layer=LAYER, view="")
+    result = engine.begin_result(0, 0, image.width, image.height, layer=image.layer, view="")
     is_complete = False
     try:
         found = result.layers[0].passes
-        primitives, places = _primitives(_pixels(found["BakePrimitive"], width * height))
+        primitives, places = _primitives(_pixels(found["BakePrimitive"], image))
         if not (primitives >= 0).any():  # the image shows other objects alone
             is_complete = True
             return
         with tempfile.TemporaryDirectory(prefix="sort-", dir=bpy.app.tempdir) as folder:
-            write_points(Path(folder, "points"), primitives, places, _pixels(found["BakeDifferential"], width * height), width, height)
+            write_points(Path(folder, "points"), primitives, places, _pixels(found["BakeDifferential"], image), image)
             picture = _render(engine, depsgraph, obj, baked, Path(folder), report)
             if picture:
                 _exchange(found["Combined"].rect.foreach_set, np.ascontiguousarray(baked.values(picture), np.float32))

@@ -48,12 +48,18 @@ class SortRenderEngine(bpy.types.RenderEngine):
     def render(self, depsgraph: bpy.types.Depsgraph) -> None:
         self._report_on(lambda report: self._render(depsgraph, report))
 
+    def update(self, data: bpy.types.BlendData, depsgraph: bpy.types.Depsgraph) -> None:
+        """Blender calls it before a render, and before the images of an object are baked one after another."""
+        self.baked_images = 0
+
     def bake(self, depsgraph: bpy.types.Depsgraph, obj: bpy.types.Object, pass_type: str, pass_filter: int, width: int,
              height: int) -> None:
         def run(report: Report) -> None:
             locate.require_numpy()
             from . import baking
-            baking.bake(self, depsgraph, obj, baking.baked_of(pass_type, pass_filter), width, height, report)
+            self.baked_images += 1
+            image = baking.BakedImage(width, height, f"Bake {self.baked_images}")
+            baking.bake(self, depsgraph, obj, baking.baked_of(pass_type, pass_filter), image, report)
         self._report_on(run)
 
     def _report_on(self, run: Callable[[Report], None]) -> None:

@@ -311,9 +311,10 @@ static void make_points(BakePoint points[PIXELS])
 static void write_points(const Kit *kit, const char *name, const BakePoint *points, uint32_t width,
                          uint32_t height, size_t bytes, char out_path[PATH_BYTES])
 {
+    static const char magic[8] = {'S', 'O', 'R', 'T', 'B', 'A', 'K', 'E'};
     char data[16 + PIXELS * sizeof(BakePoint)];
     Error err = {0};
-    memcpy(data, "SORTBAKE", 8);
+    memcpy(data, magic, sizeof magic);
     memcpy(data + 8, &width, 4);
     memcpy(data + 12, &height, 4);
     memcpy(data + 16, points, PIXELS * sizeof(BakePoint));
