@@ -64,7 +64,7 @@ def check_names(folder):
         done = run("sslc", *command, "--shader", "pant", source, folder=folder)
         expect(done.returncode == 2 and "pant" in done.stderr, f"sslc {command}: {done.returncode}: {done.stderr}")
     for wrong in (["--camera", "abov"], ["--crop", "0,0,400,1"], ["--cpu", "z80"], ["--samples", "2:9"], ["--aov", "depht"],
-                  ["--probe", "24,0"], ["--frame", "1..2"], ["--resume"], ["--spp", "64", "--samples", "0:32", "--adaptive", "0.1"]):
+                  ["--probe", "24,0"], ["--frame", "1..2"], ["--resume"], ["--spp", "64", "--samples", "0:32", "--adaptive", "0.1"], ["--bake", "flor"]):
         done = run("sort-render", "s", *wrong, *([] if "--probe" in wrong else ["-o", "a.exr"]), "--cache", "cache", folder=folder)
         expect(done.returncode == 2 and not (folder / "a.exr").exists(), f"sort-render {wrong}: {done.returncode}: {done.stderr}")
     source.write_text("shader paint(out closure surface) { surface = nothing; }\n")

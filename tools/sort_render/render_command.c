@@ -94,7 +94,7 @@ static Status apply_bake(RenderOptions *r, const Words *words, Error *err)
     if (!bake->instance)
         return is_detailed ? error_set(err, STATUS_INVALID,
                                        "--bake-points, --bake-uv, --bake-udim and --bake-look need "
-                                       "--bake OBJECT")
+                                       "--bake NAME")
                            : STATUS_OK;
     if (words->filter || words->filter_width > 0.0)
         return error_set(err, STATUS_INVALID,
@@ -339,7 +339,7 @@ static void bake_options(RenderCommand *c, Words *words, OptionTable *table)
 {
     RenderBake *bake = &c->render.bake;
     const CliOption rows[] = {
-        {.name = "bake", .kind = CLI_TEXT, .out = &bake->instance, .value_name = "OBJECT", .help = "instead of what the camera sees, the picture is the surface of this object, over its texture coordinates; --aov has what else is there"},
+        {.name = "bake", .kind = CLI_TEXT, .out = &bake->instance, .value_name = "NAME", .help = "instead of what the camera sees, the picture is the surface of the object of this name, over its texture coordinates; --aov has what else is there"},
         {.name = "bake-uv", .kind = CLI_U32, .out = &bake->uv_set, .max = SCENE_UV_SETS_MAX - 1, .value_name = "N", .help = "number of these texture coordinates (0)"},
         {.name = "bake-udim", .kind = CLI_U32, .out = &words->bake_udim, .min = UDIM_FIRST, .max = UDIM_LAST, .value_name = "TILE", .help = "the tile of them (1001)"},
         {.name = "bake-points", .kind = CLI_TEXT, .out = &bake->points, .value_name = "FILE", .help = "what each pixel shows of the object, instead of texture coordinates"},

@@ -414,7 +414,7 @@ static void test_bake_refuses_what_makes_no_sense(void **state)
         {{"--bake", "nothing"}, "no object 'nothing'"},
         {{"--bake", "q", "--bake-uv", "1"}, "has 1 uv sets; there is no set 1"},
         {{"--bake", "q", "--bake-udim", "1012"}, "nothing in this tile"},
-        {{"--bake-look", "camera"}, "need --bake OBJECT"},
+        {{"--bake-look", "camera"}, "need --bake NAME"},
         {{"--bake", "q", "--pixel-filter", "box"}, "neither --pixel-filter"},
         {{"--bake", "q", "--aov", "vector"}, "layer vector"},
         {{"--bake", "q", "--aov", "depth,mist"}, "layer depth"},
