@@ -161,6 +161,8 @@ static Status build(void *data)
     if (b->how->output_derivatives)
         fill_output_derivs(p, &layout);
     p->info.times.ir_ms = clock_seconds_since(start_ns) * 1e3;
+    if (b->how->without_code)
+        return STATUS_OK;
     JitOptions options = {.llvm_level = b->how->llvm_level, .lanes = b->how->lanes};
     return jit_acquire(unit->ctx->jit, m, &layout, options, &p->kernel, &p->info.times, b->err);
 }
@@ -216,7 +218,7 @@ const SslProgramInfo *ssl_program_info(const SslProgram *p)
 
 SslKernelFn ssl_program_kernel(const SslProgram *p)
 {
-    return jit_kernel_entry(p->kernel);
+    return p->kernel ? jit_kernel_entry(p->kernel) : NULL;
 }
 
 SslProgram *ssl_program_retain(SslProgram *p)

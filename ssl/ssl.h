@@ -410,6 +410,8 @@ typedef struct SslBuildDesc {
      * these places (SslBatch.params). Parameters have no derivatives. The unit must have no closure among its outputs. */
     const SslRows *rows;
     const char *symbol; /* the kernel's symbol in dumps of machine code; NULL: "kernel" */
+    bool
+        without_code; /* for tools that only read SslProgramInfo: nothing is compiled, and there is no kernel */
 } SslBuildDesc;
 
 typedef struct SslParamSlot {
@@ -494,7 +496,7 @@ Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDes
                          DiagList *diags, SslProgram **out_program, Error *err) SORT_MUST_CHECK;
 /* Returns what the host needs to call the kernel. It lives as long as the program. */
 const SslProgramInfo *ssl_program_info(const SslProgram *p);
-/* Returns the kernel, which may be called from any thread while the program is held. */
+/* Returns the kernel, which may be called from any thread while the program is held; NULL if it was built without code. */
 SslKernelFn ssl_program_kernel(const SslProgram *p);
 /* Adds a reference and returns the program. */
 SslProgram *ssl_program_retain(SslProgram *p);

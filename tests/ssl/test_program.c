@@ -243,6 +243,17 @@ static void test_program_info(void **state)
     assert_false(ssl_program_info(plain)->params[2].is_used);
     assert_int_equal(ssl_program_info(plain)->globals_value, 0);
     ssl_program_release(plain);
+
+    const SslBuildDesc describe = {.size_bytes = sizeof describe, .without_code = true};
+    SslProgram *described = build(context_of(state), material, &describe);
+    const SslProgramInfo *same = ssl_program_info(described);
+    assert_null(ssl_program_kernel(described));
+    assert_true(same->times.codegen_ms == 0 && same->times.ir_ms > 0);
+    assert_int_equal(same->values_shadowed, info->values_shadowed);
+    assert_int_equal(same->ir_instructions, info->ir_instructions);
+    assert_int_equal(same->lobe_count, info->lobe_count);
+    assert_int_equal(same->globals_derivs, info->globals_derivs);
+    ssl_program_release(described);
     ssl_program_release(program);
 }
 

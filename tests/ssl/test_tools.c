@@ -464,70 +464,6 @@ static void test_sslc_check_finds_bsdfs_of_other_files(void **state)
     strbuf_free(&r.text);
 }
 
-/* Each is wrong in one way, which is found, named, and told where. */
-static void test_sslc_check_proves_a_bsdf(void **state)
-{
-    (void)state;
-#define COSINE "wi = bsdf_cosine_hemisphere(u.xy);"
-    static const struct {
-        const char *lobe, *finding;
-    } cases[] = {
-        {"reflection reciprocal { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
-         "pdf = bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
-         NULL},
-        {"reflection { eval { f_cos = color(a * M_1_PI * wi.z); } }",
-         NULL}, /* sampled by default */
-        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
-         "pdf = 0.95 * bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
-         "density: sample does not follow pdf"},
-        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
-         "pdf = 1.05 * bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
-         "integral: pdf integrates to 1.0500"},
-        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); "
-         "pdf = 0.5 * M_1_PI; } sample { " COSINE " } }",
-         "density: sample does not follow pdf"},
-        {"reflection { albedo = color(1); eval { f_cos = color(1.05 * M_1_PI * wi.z); "
-         "pdf = bsdf_cosine_pdf(wi.z); } sample { " COSINE " } }",
-         "energy: 1.0500 +- 0.0000 of the light comes back"},
-        {"reflection { albedo = color(a); eval { f_cos = color(a / max(wo.z - 0.1, 0.0)); } }",
-         "finite: "},
-        {"reflection { albedo = color(a); eval { while (f_cos.x < 1) f_cos *= a; } }",
-         "finite: eval of lobe 1 is stopped: a loop of more than 65536 rounds"},
-        {"reflection { albedo = color(a); eval { f_cos = color(0.5 - a) * wi.z; } }",
-         "f_cos is negative"},
-        {"reflection { albedo = color(a); eval { f_cos = color(a * M_1_PI * wi.z); pdf = 1; } "
-         "sample { wi = vector(2, 0, 1); } }",
-         "finite: sample sets a wi that is no direction"},
-        {"reflection reciprocal { albedo = color(0.1); eval { f_cos = color(0.1 * max(wo.z, 0.0) * "
-         "wi.z); } }",
-         "reciprocal: the value is"},
-        {"reflection { albedo = color(0.5); eval { f_cos = color(0.6 * M_1_PI * wi.z); } }",
-         "albedo: the lobes tell an albedo of 0.5000, and 0.6000 +- 0.0000"},
-    };
-    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
-        char path[PATH_BYTES], text[512];
-        in_folder("proved.ssl", path);
-        snprintf(text, sizeof text,
-                 "bsdf A(float a [[ float min = 0.1, float max = 0.9 ]], normal N) "
-                 "[[ float albedo_error = 0.01 ]] { lobe diffuse %s }\n",
-                 cases[i].lobe);
-        write_source("proved.ssl", text);
-        Run r = run_sslc(ARGS("check", path));
-        if (r.code != (cases[i].finding ? 1 : 0))
-            fail_msg("%s\n%s", text, strbuf_text(&r.text));
-        if (cases[i].finding) {
-            expect_text(&r, cases[i].finding);
-            expect_text(&r, "proved.ssl: bsdf 'A' is not proved: ");
-            expect_text(&r, "\n  at a = ");
-        }
-        strbuf_free(&r.text);
-        r = run_sslc(ARGS("check", "--proofs", "none", path));
-        assert_int_equal(r.code, 0);
-        strbuf_free(&r.text);
-    }
-#undef COSINE
-}
-
 /* A claim without a reason, an empty range, an argument that is not there; and a picture that is written. */
 static void test_sslc_check_options_of_a_bsdf(void **state)
 {
@@ -812,7 +748,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sslc_knows_the_units),
         cmocka_unit_test(test_sslc_check_of_a_bsdf),
         cmocka_unit_test(test_sslc_check_finds_bsdfs_of_other_files),
-        cmocka_unit_test(test_sslc_check_proves_a_bsdf),
         cmocka_unit_test(test_sslc_check_options_of_a_bsdf),
         cmocka_unit_test(test_sslc_checks_folders),
         cmocka_unit_test(test_sslc_limits),

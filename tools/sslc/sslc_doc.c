@@ -324,7 +324,7 @@ typedef struct Doc {
 
 static bool describe_shader(Doc *doc, SslcFile *file, const char *shader)
 {
-    const SslcBuildOptions options = {.level = 1};
+    const SslcBuildOptions options = {.without_code = true};
     SslUnit *unit = sslc_compile(file, shader);
     SslProgram *program = unit ? sslc_build(file, unit, &options, false) : NULL;
     if (program && doc->is_json)

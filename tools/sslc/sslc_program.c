@@ -280,7 +280,8 @@ Status sslc_describe(const SslUnitInfo *unit, const SslcBuildOptions *options,
                               .llvm_level = options->level,
                               .bake_switches = options->bake_switches,
                               .without_derivatives = options->without_derivatives,
-                              .merged_summaries = options->merged_summaries};
+                              .merged_summaries = options->merged_summaries,
+                              .without_code = options->without_code};
     ASSERT(options->constants.count <= SSLC_CONSTANTS_MAX);
     for (uint32_t i = 0; i < options->constants.count; ++i) {
         char name[SSLC_NAME_BYTES];

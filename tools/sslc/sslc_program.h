@@ -17,6 +17,7 @@ typedef struct SslcBuildOptions {
     CliTextList folders;   /* where the units of a group are looked for */
     uint32_t level, kind;
     bool without_derivatives, merged_summaries, bake_switches;
+    bool without_code; /* no option of users: the program is described and not run */
 } SslcBuildOptions;
 /* Appends options to options[SSLC_OPTIONS_MAX], behind those that have a name; returns the new count. */
 uint32_t sslc_append_options(CliOption *options, const CliOption *more, uint32_t more_count);
