@@ -8,7 +8,7 @@
  * to where it goes,
  *
  *     splat   sum  += beta  f(we, wl) |cos wl|  |we . Ng| / |wl . Ng|  (pixels / sr) / distance^2
- *     scatter beta *=       f(we, wl) |cos wl|  |we . Ng| / |wl . Ng|  / p(we)
+ *     scatter beta *=       f(we, wl) |cos wl|  |we . Ng| / |wl . Ng|  / p(we)     (light_draw.c draws we)
  *
  * f(we, wl) |cos wl| is what path tracing multiplies its throughput by when it comes from we: not f(wl, we). So the surface's kernel
  * runs once towards wl, to draw we, and then once more towards we, to evaluate. Whatever is not symmetric follows, and no closure
@@ -72,6 +72,9 @@ Status light_paths_create(Wave *w, Arena *arena, Error *err) SORT_MUST_CHECK;
 void light_paths_start(Wave *w);
 /* Ends paths that left the scene or whose last part lamps block, and sends those on that met lamps. */
 void light_paths_pass_lamps(Wave *w);
+/* Draws where the paths of a block of surfaces go, into w->light_paths->drawn. The surfaces, as the light sees them, and the results
+ * of their kernel are at `first`; paths: by lane. */
+void light_paths_draw(Wave *w, const uint32_t *paths, uint32_t first, uint32_t material);
 /* Shades the surfaces that paths met: sends shadow rays to the lens, and scatters. */
 void light_paths_shade(Wave *w);
 /* Splats the light of clear shadow rays on the film. */

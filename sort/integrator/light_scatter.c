@@ -6,66 +6,6 @@
 /* Light that comes in flatter than this is none: its share of a flat surface is lost in rounding. */
 #define COS_MIN 1e-6f
 
-/* --- drawing --------------------------------------------------------------------------------------- */
-
-static void draw_numbers(const Wave *w, const uint32_t *paths, uint16_t live, BsdfRow u[3])
-{
-    const Sampler *s = &w->shared->sampler;
-    WIDE_EACH(k, live)
-    {
-        const Path *path = &w->paths[paths[k]];
-        float2 pair = sampler_2d(s, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-        u[0][k] = pair.x, u[1][k] = pair.y;
-        u[2][k] = sampler_1d(s, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
-    }
-}
-
-/* Returns the chance or density of what was drawn for a lane. deltas: by lane. */
-static float density_of(const BsdfBlock *block, const BsdfDrawn *drawn, const BsdfDelta *deltas,
-                        uint32_t k)
-{
-    if (drawn->flags[k] & SSL_LOBE_TRANSPARENT)
-        return bsdf_point_pass_chance((BsdfPoint){block, k});
-    return drawn->flags[k] & SSL_LOBE_DELTA ? deltas[k].chance : drawn->pdf[k];
-}
-
-/* Draws directions for the paths of a block, of which w->surfaces and the kernel's results are at `first`. */
-static void draw_block(Wave *w, const uint32_t *paths, uint32_t first)
-{
-    const SurfaceBlock *surfaces = &w->surfaces[first / SSL_BLOCK];
-    const BsdfBlock *block = shade_block(w->shade, first, NULL);
-    uint16_t live = (uint16_t)((1u << surfaces->count) - 1u);
-    alignas(64) BsdfRow u[3] = {{0}};
-    BsdfDrawn drawn;
-    BsdfDelta deltas[SSL_BLOCK];
-    WIDE_EACH(k, live)
-    {
-        w->counters.bsdf_faults += block->faults[k] != 0;
-        w->light_paths->drawn[paths[k]] = (LightScatter){0};
-    }
-    live &= bsdf_block_scattering(block);
-    if (live == 0)
-        return;
-    draw_numbers(w, paths, live, u);
-    live = bsdf_block_sample(block, u, live, &drawn);
-    uint16_t delta = live & points_with(drawn.flags, SSL_LOBE_DELTA) &
-                     (uint16_t)~points_with(drawn.flags, SSL_LOBE_TRANSPARENT);
-    if (delta)
-        (void)bsdf_block_deltas(block, drawn.wi, delta, deltas);
-    WIDE_EACH(k, live)
-    {
-        bool is_in = !(drawn.flags[k] & SSL_LOBE_SUBSURFACE);
-        bool passes = drawn.flags[k] & SSL_LOBE_TRANSPARENT;
-        if (!is_in || (w->light_paths->trails[paths[k]].is_dark && !passes))
-            continue;
-        float3 along = ray_batch_get(&w->rays, paths[k]).direction;
-        w->light_paths->drawn[paths[k]] =
-            (LightScatter){.wi = passes ? along : wide_get3(drawn.wi, k),
-                           .pdf = density_of(block, &drawn, deltas, k),
-                           .flags = drawn.flags[k]};
-    }
-}
-
 /* --- surfaces as others see them ------------------------------------------------------------------- */
 
 /* Computes the surfaces of `count` <= SSL_BLOCK views of one material. is_seen: by the camera. */
@@ -351,7 +291,7 @@ static void shade_chunk(Wave *w, const uint32_t *paths, uint32_t n)
                            material, w->reads.surface[material], &w->surfaces[first / SSL_BLOCK]);
     shade_run(w->shade, material, SSL_KERNEL_SHADE, w->surfaces, n);
     for (uint32_t first = 0; first < n; first += SSL_BLOCK)
-        draw_block(w, paths + first, first);
+        light_paths_draw(w, paths + first, first, material);
     join_chunk(w, paths, n, material);
     scatter_chunk(w, paths, n, material);
 }

@@ -33,6 +33,7 @@ typedef enum SampleSlot {
     SAMPLE_AO_UV,              /* 2D: debug integrators */
     SAMPLE_GUIDE_LOBE,         /* 1D: the lobe that a guided direction counts as */
     SAMPLE_CAUSTIC_UV,         /* 2D: which light of caustics, and where on it */
+    SAMPLE_LIGHT_EVEN,         /* 1D: whether a path of light takes an even direction */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

@@ -38,6 +38,12 @@ bool material_program_reads_bounces(const SslProgramInfo *info)
            reads(rows, GLOBAL_glossy_depth) || reads(rows, GLOBAL_transmission_depth);
 }
 
+bool material_program_reads_viewer(const SslProgramInfo *info)
+{
+    uint64_t rows = info->globals_value | info->globals_derivs;
+    return reads(rows, GLOBAL_I) || reads(rows, GLOBAL_backfacing);
+}
+
 uint32_t material_set_parts(const MaterialSet *set, SslKernelKind kind)
 {
     uint32_t parts = 0;

@@ -61,6 +61,8 @@ Status material_links_gather(const MaterialSet *set, StrBuf *diagnostics,
 uint32_t material_program_parts(const SslProgramInfo *info);
 /* Returns whether it reads by which lobes the path was scattered before. */
 bool material_program_reads_bounces(const SslProgramInfo *info);
+/* Returns whether it reads the direction to the viewer or the side that is seen, other than by a normal that faces the viewer. */
+bool material_program_reads_viewer(const SslProgramInfo *info);
 /* An error about a field of material m: `section`.`name`, each "" for none. */
 Status material_error(const MaterialSet *set, uint32_t m, const char *section, const char *name,
                       Error *err, const char *text);
