@@ -227,6 +227,8 @@ RenderOptions kit_options(const Kit *kit)
     return (RenderOptions){.size_bytes = sizeof(RenderOptions),
                            .scene_path = kit->package,
                            .thread_count = 2,
+                           .texture_memory_bytes =
+                               64 << 20, /* sanitizers touch the tables of a budget */
                            .cache_folder = kit->cache,
                            .texcache_program = SORT_TEST_BIN "/texcache"};
 }

@@ -78,12 +78,21 @@ static void assert_same(Render *render, Hash128 expected, const char *what)
         fail_msg("the picture differs: %s", what);
 }
 
-static Hash128 whole_picture(const Kit *kit, const RenderOptions *options)
+typedef struct Whole {
+    Hash128 bits;
+    uint64_t took_ns; /* without the preparations of a render */
+} Whole;
+
+/* The picture of a render that nothing stops. */
+static Whole whole_picture(const RenderOptions *options)
 {
-    Render *render = kit_render(kit, options);
-    Hash128 hash = kit_bits(render);
+    Error err = {0};
+    Render *render = create(options);
+    uint64_t begin_ns = clock_now_ns();
+    ok(render_run(render, &err), &err);
+    Whole whole = {.took_ns = clock_now_ns() - begin_ns, .bits = kit_bits(render)};
     render_destroy(render);
-    return hash;
+    return whole;
 }
 
 /* --- stopping and going on ---------------------------------------------------------------------- */
@@ -113,17 +122,17 @@ static Status run_for(Render *render, Stopper *stopper)
     return status;
 }
 
-/* Stops after random times, through files, until it is done. Returns how often it was stopped. */
-static uint32_t run_in_pieces(const Kit *kit, RenderOptions options, uint64_t seed,
-                              Hash128 expected)
+/* Stops after random times, at first within a sixth of what the whole took, through files, until it is done. Returns how often it
+ * was stopped. */
+static uint32_t run_in_pieces(const Kit *kit, RenderOptions options, uint64_t seed, Whole expected)
 {
     char path[PATH_BYTES];
     Error err = {0};
     kit_path(kit, "pieces.checkpoint", path);
     ok(file_remove(path, &err), &err);
     for (uint32_t stops = 0;; ++stops) {
-        Stopper stopper = {.after_ns =
-                               (1 + stops / 8) * (hash_mix64(seed + stops) % (8 * 1000 * 1000))};
+        uint64_t limit_ns = (1 + stops / 8) * (1 + expected.took_ns / 6);
+        Stopper stopper = {.after_ns = hash_mix64(seed + stops) % limit_ns};
         Film *film;
         options.cancel = &stopper.flag;
         Render *render = create(&options);
@@ -133,7 +142,7 @@ static uint32_t run_in_pieces(const Kit *kit, RenderOptions options, uint64_t se
         }
         Status status = run_for(render, &stopper);
         if (status == STATUS_OK) {
-            assert_same(render, expected, "stopped and resumed");
+            assert_same(render, expected.bits, "stopped and resumed");
             render_destroy(render);
             return stops;
         }
@@ -146,7 +155,7 @@ static void test_stops_leave_no_trace(void **state)
 {
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
-    Hash128 expected = whole_picture(kit, &options);
+    Whole expected = whole_picture(&options);
     uint32_t stops = 0;
     for (uint64_t seed = 0; seed < 3; ++seed) {
         options.thread_count = 1 + (uint32_t)seed;
@@ -160,7 +169,7 @@ static void test_stops_leave_no_trace_in_adaptive_renders(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     options.adaptive_error = 0.03f;
-    Hash128 expected = whole_picture(kit, &options);
+    Whole expected = whole_picture(&options);
     options.thread_count = 3;
     assert_true(run_in_pieces(kit, options, 7, expected) > 0);
 }
@@ -202,7 +211,7 @@ static void test_stops_go_on_to_more_samples(void **state)
         RenderOptions options = kit_options(kit);
         options.adaptive_error = k % 2 ? 0.02f : 0.0f;
         SETTING_SET(options.settings, samples, counts[last]);
-        Hash128 expected = whole_picture(kit, &options);
+        Hash128 expected = whole_picture(&options).bits;
         ok(file_remove(path, &err), &err);
         for (uint32_t i = 0; i < last; ++i) {
             SETTING_SET(options.settings, samples, counts[i]);
@@ -289,14 +298,16 @@ static void test_stops_by_kill_lose_nothing(void **state)
     kit_path(kit, "killed.checkpoint", checkpoint);
     kit_path(kit, "killed.exr", out);
     kit_path(kit, "whole.exr", expected);
+    uint64_t begin_ns = clock_now_ns();
     kit_run_program("sort-render",
                     (const char *const[]){kit->package, "--cache", kit->cache, "-o", expected,
                                           "--quiet", "--spp", "256", NULL},
                     &said);
+    uint32_t whole_ms = 1 + (uint32_t)((clock_now_ns() - begin_ns) / 1000000);
     kit_assert_says(&said, 0, (const char *const[]){NULL});
     uint32_t kills = 0, found = 0;
     while (!run_and_kill(kit, checkpoint, out,
-                         (1 + kills / 4) * (60 + (uint32_t)(hash_mix64(kills) % 200)))) {
+                         (1 + kills / 4) * (1 + (uint32_t)(hash_mix64(kills) % whole_ms)))) {
         found += file_exists(checkpoint);
         assert_true(++kills < 1000);
     }
