@@ -17,7 +17,7 @@ import numpy as np
 from . import exr, locate, passes, preferences, process
 from .job import make_job
 from .messages import Report, SortError
-from .versions import BAKE_PRIMITIVE
+from .versions import BAKE_PRIMITIVE, NO_ROUGHNESS
 
 if TYPE_CHECKING:
     from .engine import SortRenderEngine
@@ -67,6 +67,12 @@ def _uv(picture: exr.Picture) -> np.ndarray:
     return picture.stack(["uv.U", "uv.V", "A"])
 
 
+def _roughness(picture: exr.Picture) -> np.ndarray:
+    """-1 is that of surfaces whose closures have none, and of pixels without a surface."""
+    values, alpha = picture.stack(["roughness.V"]), picture.stack(["A"])
+    return np.repeat(np.where(values >= 0, values, np.where(alpha > 0, np.float32(NO_ROUGHNESS), np.float32(0))), 3, axis=1)
+
+
 def _light(kind: str, parts: list[str], is_coloured: bool) -> Callable[[exr.Picture], np.ndarray]:
     """The light that lobes of a kind receive, "direct" or "indirect", times their colour; no parts: that alone."""
     def values(picture: exr.Picture) -> np.ndarray:
@@ -101,6 +107,7 @@ DATA = {
     "EMIT": Baked({"emission"}, _opaque(_layer("emission")), ""),
     "ENVIRONMENT": Baked({"environment"}, _opaque(_layer("environment")), "environment"),
     "NORMAL": Baked({"normal"}, _opaque(_z_up("normal"))),
+    "ROUGHNESS": Baked({"roughness"}, _opaque(_roughness)),
     "POSITION": Baked({"position"}, _opaque(_z_up("position"))),
     "UV": Baked({"uv"}, _opaque(_uv)),
 }

@@ -40,6 +40,7 @@ BAKE_TYPES = [
     ("POSITION", "Position", "Places in world space"),
     ("NORMAL", "Normal", "Normals with their bumps"),
     ("UV", "UV", "Texture coordinates"),
+    ("ROUGHNESS", "Roughness", "Mean roughness of the surface's closures"),
     ("EMIT", "Emit", "The light that the surface emits itself"),
     ("ENVIRONMENT", "Environment", "The environment, in the direction of each place from the origin"),
     ("DIFFUSE", "Diffuse", "Light and colour of diffuse and subsurface reflection"),

@@ -97,6 +97,8 @@ def has_corner_normals(mesh: bpy.types.Mesh) -> bool:
 # Where the pass BakePrimitive has the number of the triangle, and the weights of its first and second corner: by the count of its
 # channels, of which Blender 3 has one more.
 BAKE_PRIMITIVE = {4: (1, 2), 3: (2, 0)}
+# The baked roughness of surfaces of which no closure has one, such as smooth diffuse ones.
+NO_ROUGHNESS = 0.0 if bpy.app.version < (4, 0, 0) else 1.0
 
 
 # --- skies ----------------------------------------------------------------------------------------------------

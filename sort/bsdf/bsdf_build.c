@@ -215,6 +215,12 @@ static uint16_t state_row(const Builder *b, const char *name)
     return named ? named->place.row : BSDF_NO_ROW;
 }
 
+static uint16_t argument_row(const Builder *b, const char *name)
+{
+    const Named *named = find_named(b, name);
+    return named && named->place.list == BSDF_LIST_ARGS ? named->place.row : BSDF_NO_ROW;
+}
+
 static uint16_t row_of_lobe(const Builder *b, const char *name, uint32_t lobe)
 {
     char text[64];
@@ -229,6 +235,7 @@ static Status build_all(Builder *b, const SslBsdfInfo *info)
     TRY(build_program(b, BSDF_PREPARE));
     def->frame = state_row(b, "_frame");
     def->base_factor = state_row(b, "_base_factor");
+    def->roughness = argument_row(b, "roughness");
     ASSERT(def->frame != BSDF_NO_ROW && info->lobe_count <= SSL_MAX_BSDF_LOBES);
     for (uint32_t k = 0; k < info->lobe_count; ++k) {
         b->build->lobes[k] = (BsdfLobeDef){.flags = info->lobe_flags[k],

@@ -140,6 +140,24 @@ float3 bsdf_point_normal(BsdfPoint p)
     return f3_normalize(sum);
 }
 
+float bsdf_point_roughness(BsdfPoint p)
+{
+    float sum = 0.0f, all = 0.0f;
+    for (uint32_t l = 0; l < p.block->lobe_count; ++l) {
+        const BsdfBlockLobe *lobe = &p.block->lobes[l];
+        uint16_t row = lobe->term->def->roughness;
+        if (!is_live(p, lobe) || row == BSDF_NO_ROW)
+            continue;
+        float roughness = lobe->term->args[(size_t)row * SSL_BLOCK + p.lane];
+        if (roughness == 0.0f && lobe->def->flags & SSL_LOBE_DIFFUSE)
+            continue;
+        float weight = fabsf(spectrum_average(lobe_albedo(p, lobe)));
+        sum += weight * roughness;
+        all += weight;
+    }
+    return all > 0.0f ? sum / all : -1.0f;
+}
+
 void bsdf_point_albedo_kinds(BsdfPoint p, Spectrum out_albedo[BSDF_KINDS])
 {
     const uint32_t both = SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION;

@@ -57,6 +57,9 @@ void bsdf_point_sample_kinds(BsdfPoint p, float3 wi, uint32_t flags, uint32_t lo
  * there is no lobe), and the albedo of the lobes of each kind. */
 Spectrum bsdf_point_albedo(BsdfPoint p);
 float3 bsdf_point_normal(BsdfPoint p);
+/* The mean roughness of the closures that have an argument of this name, weighted by their albedo; -1: there is none.
+ * A smooth diffuse closure is Lambert's, which has no roughness. */
+float bsdf_point_roughness(BsdfPoint p);
 void bsdf_point_albedo_kinds(BsdfPoint p, Spectrum out_albedo[BSDF_KINDS]);
 
 #endif

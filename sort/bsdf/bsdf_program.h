@@ -84,6 +84,7 @@ typedef struct BsdfDef {
     uint32_t arg_rows, state_rows;
     uint16_t frame;       /* rows of the state: s t n [9] */
     uint16_t base_factor; /* [3]: what reaches a layer's base; BSDF_NO_ROW: it is no layer */
+    uint16_t roughness;   /* row of the arguments: that of this name; BSDF_NO_ROW: there is none */
     uint32_t lobe_count;
     /* By BsdfProgram. Eval adds its lobes to the sum, and sample draws the chosen lobe; eval is NULL where all lobes are
      * deltas. */

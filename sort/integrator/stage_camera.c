@@ -56,6 +56,7 @@ static void start_sample(Wave *w, uint32_t index)
         *sample = (FilmSample){.aov = {[FILM_AT_DEPTH] = FILM_NO_DEPTH,
                                        [FILM_AT_VECTOR] = FILM_NO_DEPTH,
                                        [FILM_AT_MIP] = FILM_UNKNOWN,
+                                       [FILM_AT_ROUGHNESS] = FILM_UNKNOWN,
                                        [FILM_AT_MIST] = 1.0f},
                                .is_odd = w->job.sample & 1};
     else

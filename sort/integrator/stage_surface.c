@@ -126,6 +126,8 @@ static void record_first_surface(const Wave *w, Path *path, SurfaceLane surface,
         aov[FILM_AT_MIP] = w->levels->levels[point];
     if (film_aovs_have(w->aovs, FILM_AOV_POSITION))
         store3(aov + FILM_AT_POSITION, P);
+    if (film_aovs_have(w->aovs, FILM_AOV_ROUGHNESS))
+        aov[FILM_AT_ROUGHNESS] = bsdf_point_roughness(bsdf);
     if (film_aovs_have(w->aovs, FILM_AOV_VECTOR))
         record_vector(w, aov + FILM_AT_VECTOR, surface, time);
     if (film_aovs_have(w->aovs, FILM_AOV_NORMAL)) {

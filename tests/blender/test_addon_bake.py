@@ -110,6 +110,20 @@ class BakeTest(unittest.TestCase):
                 swizzle = {f"normal_{c}": f"POS_{axis}" for c, axis in zip("rgb", axes)}
                 self.compare("NORMAL", [self.ball], image, each=0.1, normal_space=space, **swizzle)
 
+    def test_roughness_as_in_cycles(self):
+        """Of a closure of each kind, of none, and of one beside a diffuse one."""
+        image = image_of([self.ball])
+        kinds = [("ShaderNodeBsdfPrincipled", {"Roughness": 0.4, "Metallic": 0.5}, 0.4), ("ShaderNodeBsdfGlossy", {"Roughness": 0.6}, 0.6),
+                 ("ShaderNodeBsdfGlass", {"Roughness": 0.25}, 0.25), ("ShaderNodeBsdfDiffuse", {"Roughness": 0.5}, 0.5),
+                 ("ShaderNodeBsdfDiffuse", {"Roughness": 0.0}, 0.0 if IS_OLDEST else 1.0)]
+        for node, inputs, expected in kinds:
+            kit.material_of(self.ball, node, **inputs)
+            node = self.ball.data.materials[0].node_tree.nodes.new("ShaderNodeTexImage")
+            node.image = image
+            node.id_data.nodes.active = node
+            pixels = self.compare("ROUGHNESS", [self.ball], image, each=2e-3)
+            self.assertAlmostEqual(float(pixels[7, 13, 0]), expected, delta=1e-3)
+
     def test_contributions_add_up(self):
         image = image_of([self.ball])
         def part(kind, *chosen):

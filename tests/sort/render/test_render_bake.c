@@ -25,6 +25,15 @@ static const char ssl[] =
     "abs(ddy(uv).x));\n"
     "    if (what == 3) c = color(length(ddx(P)), length(ddy(P)), abs(dot(ddx(P), ddy(P))));\n"
     "    surface = make_closure<Emission>(c);\n}\n"
+    "shader rough(int what, out closure surface)\n{\n"
+    "    const normal n = global_value<normal>;\n"
+    "    surface = make_closure<Lambert>(color(0.5), n) + make_closure<OrenNayar>(color(0.1), 0, "
+    "n);\n"
+    "    if (what == 1) surface += 0.4 * make_closure<Conductor>(color(0.9), 0.3, n)"
+    " + 0.1 * make_closure<OrenNayar>(color(0.5), 0.3, n);\n"
+    "    if (what == 2) surface += 0.75 * make_closure<Glossy>(color(0.8), 0, 0, 0, 0, vector(1, "
+    "0, 0), n)"
+    " + 0.25 * make_closure<Glossy>(color(0.4), 0.1, 0, 0, 0, vector(1, 0, 0), n);\n}\n"
     "shader sky(out closure surface)\n{\n"
     "    surface = make_closure<Emission>(color(0.5 * global_value<I> + 0.5));\n}\n"
     "shader matte(out closure surface)\n{\n"
@@ -216,6 +225,27 @@ static void test_bake_of_a_matte_surface_is_its_albedo(void **state)
     mem_free(open);
     render_destroy(render);
     kit_end(&kit);
+}
+
+/* Closures without a roughness do not count, the others by their albedo. */
+static void test_bake_of_roughness_is_a_mean(void **state)
+{
+    (void)state;
+    static const double expected[] = {FILM_UNKNOWN, 0.3,
+                                      0.25 * 0.4 * 0.1 / (0.75 * 0.8 + 0.25 * 0.4)};
+    for (int what = 0; what < (int)SORT_COUNT_OF(expected); ++what) {
+        Kit kit;
+        begin(&kit, "rough", what, above, DARK);
+        RenderOptions options = bake_options(&kit, BAKE_FROM_ABOVE);
+        options.aovs = FILM_AOV_BIT(FILM_AOV_ROUGHNESS);
+        Render *render = kit_render(&kit, &options);
+        float *values = kit_aov(render, FILM_AOV_ROUGHNESS);
+        for (uint32_t i = 0; i < PIXELS; ++i)
+            assert_near("roughness", i, (double)values[i], expected[what], what == 2 ? 2e-4 : 1e-6);
+        mem_free(values);
+        render_destroy(render);
+        kit_end(&kit);
+    }
 }
 
 /* --- looks -------------------------------------------------------------------------------------- */
@@ -461,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_bake_shows_each_pixels_own_place),
         cmocka_unit_test(test_bake_has_the_footprint_of_its_pixels),
         cmocka_unit_test(test_bake_of_a_matte_surface_is_its_albedo),
+        cmocka_unit_test(test_bake_of_roughness_is_a_mean),
         cmocka_unit_test(test_bake_looks_from_above_from_the_camera_and_at_the_sky),
         cmocka_unit_test(test_bake_has_equal_bits),
         cmocka_unit_test(test_bake_takes_tables),
