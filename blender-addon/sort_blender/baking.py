@@ -22,6 +22,7 @@ from .versions import BAKE_PRIMITIVE, NO_ROUGHNESS
 if TYPE_CHECKING:
     from .engine import SortRenderEngine
 
+SIDE_MAX, ROW = 65535, 4096  # pixels, of a picture
 KINDS = ("diffuse", "glossy", "transmission")
 FILTERS = {item.identifier: item.value for item in bpy.types.BakeSettings.bl_rna.properties["pass_filter"].enum_items}
 POINT = np.dtype([("triangle", "<i4"), ("b1", "<f4"), ("b2", "<f4"), ("db1dx", "<f4"), ("db2dx", "<f4"), ("db1dy", "<f4"), ("db2dy", "<f4")])
@@ -42,6 +43,12 @@ class BakedImage:
     width: int
     height: int
     layer: str
+
+    @property
+    def table(self) -> tuple[int, int]:
+        """The size of the table and its picture. Color attributes are images of one row, which are longer than pictures may be."""
+        count = self.width * self.height
+        return (self.width, self.height) if max(self.width, self.height) <= SIDE_MAX else (ROW, -(-count // ROW))
 
 
 def _opaque(colour: Callable[[exr.Picture], np.ndarray]) -> Callable[[exr.Picture], np.ndarray]:
@@ -128,16 +135,17 @@ def write_points(path: Path, primitives: np.ndarray, places: np.ndarray, steps: 
     """A table for --bake-points. primitives: int32 [pixels], rows from the bottom, -1 for none; places: float32 [pixels, 2], the weights
     of the first and second corner; steps: [pixels, 4], the first one's change from pixel to pixel to the right and upwards, and the second
     one's. Where an image is wound about a triangle without an area in it, the steps are no numbers: then they are 0."""
-    points = np.zeros(image.width * image.height, POINT)
-    points["triangle"] = primitives
-    shown = primitives >= 0
+    width, height = image.table
+    points = np.zeros(width * height, POINT)
+    points["triangle"] = np.pad(primitives, (0, len(points) - len(primitives)), constant_values=-1)
+    shown = np.flatnonzero(primitives >= 0)
     u, v = places[shown].T
     du_dx, du_dy, dv_dx, dv_dy = np.nan_to_num(steps[shown], nan=0, posinf=0, neginf=0).T
     for name, values in (("b1", v), ("b2", 1 - u - v), ("db1dx", dv_dx), ("db2dx", -du_dx - dv_dx), ("db1dy", -dv_dy), ("db2dy", du_dy + dv_dy)):
         points[name][shown] = np.nan_to_num(values, nan=0, posinf=0, neginf=0)
     with open(path, "wb") as out:
-        out.write(b"SORTBAKE" + struct.pack("<II", image.width, image.height))
-        points.reshape(image.height, image.width)[::-1].tofile(out)
+        out.write(b"SORTBAKE" + struct.pack("<II", width, height))
+        points.reshape(height, width)[::-1].tofile(out)
 
 
 def _exchange(move: Callable, values: np.ndarray) -> None:
@@ -169,13 +177,12 @@ def bake(engine: SortRenderEngine, depsgraph: bpy.types.Depsgraph, obj: bpy.type
         found = result.layers[0].passes
         primitives, places = _primitives(_pixels(found["BakePrimitive"], image))
         if not (primitives >= 0).any():  # the image shows other objects alone
-            is_complete = True
             return
         with tempfile.TemporaryDirectory(prefix="sort-", dir=bpy.app.tempdir) as folder:
             write_points(Path(folder, "points"), primitives, places, _pixels(found["BakeDifferential"], image), image)
             picture = _render(engine, depsgraph, obj, baked, Path(folder), report)
             if picture:
-                _exchange(found["Combined"].rect.foreach_set, np.ascontiguousarray(baked.values(picture), np.float32))
+                _exchange(found["Combined"].rect.foreach_set, np.ascontiguousarray(baked.values(picture)[:len(primitives)], np.float32))
                 is_complete = True
     finally:
         engine.end_result(result, cancel=not is_complete)

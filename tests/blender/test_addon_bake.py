@@ -38,7 +38,7 @@ def save_tiles(image, name, tiles):
 
 
 def bake(engine, kind, objects, image, **settings):
-    """float32 [rows from the bottom, columns, 4]. The last object is the active one."""
+    """float32 [rows from the bottom, columns, 4] of the image, if it is given. The last object is the active one."""
     scene = bpy.context.scene
     scene.render.engine = engine
     bpy.context.view_layer.update()
@@ -46,6 +46,8 @@ def bake(engine, kind, objects, image, **settings):
         obj.select_set(obj in objects)
     bpy.context.view_layer.objects.active = objects[-1]
     bpy.ops.object.bake(type=kind, margin=0, use_clear=True, **settings)
+    if image is None:
+        return None
     pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
     image.pixels.foreach_get(pixels)
     return pixels.reshape(image.size[1], image.size[0], 4)
@@ -199,6 +201,38 @@ class BakeTest(unittest.TestCase):
         self.assertGreater(float(normals[..., 0].std()), 0.05)
         color = self.compare("DIFFUSE", [humps, plane], image, pass_filter={"COLOR"}, **how)
         np.testing.assert_allclose(color[..., :3], np.broadcast_to([0.3, 0.6, 0.9], color[..., :3].shape), atol=1e-3)
+
+    def test_color_attributes(self):
+        """Images of one row, a pixel for each corner: as such, and too long for a picture."""
+        from sort_blender import baking
+        self.ball.data.color_attributes.new("Baked", "FLOAT_COLOR", "CORNER")
+        self.ball.data.color_attributes.active_color_index = 0
+        colors = {}
+        for label, engine, most in (("whole", "SORT", 65535), ("cut", "SORT", 100), ("theirs", "CYCLES", 0)):
+            with mock.patch.multiple(baking, SIDE_MAX=most, ROW=7):
+                bake(engine, "ENVIRONMENT", [self.ball], None, target="VERTEX_COLORS")
+                data = self.ball.data.color_attributes["Baked"].data
+                colors[label] = np.array([item.color[:] for item in data])
+                data.foreach_set("color", np.zeros(4 * len(data), np.float32))
+        self.assertGreater(float(colors["whole"][:, :3].min()), 0.1)
+        np.testing.assert_allclose(colors["cut"], colors["whole"], atol=1e-5)
+        np.testing.assert_allclose(colors["theirs"], colors["whole"], atol=1e-3)
+
+    def test_images_without_pixels(self):
+        """Whatever Blender says of them, there is no other word of SORT."""
+        image = bpy.data.images.new("Empty", 16, 8, float_buffer=True, tiled=True)
+        tree = self.ball.data.materials[0].node_tree
+        node = tree.nodes.new("ShaderNodeTexImage")
+        node.image = image
+        tree.nodes.active = node
+        said = {}
+        for engine in ("SORT", "CYCLES"):
+            try:
+                bake(engine, "EMIT", [self.ball], None)
+                said[engine] = "done"
+            except RuntimeError as error:
+                said[engine] = str(error)
+        self.assertEqual(said["SORT"], said["CYCLES"])
 
     def test_what_cannot_be_baked_is_said(self):
         image = image_of([self.ball])

@@ -231,7 +231,7 @@ static void test_bake_of_a_matte_surface_is_its_albedo(void **state)
 static void test_bake_of_roughness_is_a_mean(void **state)
 {
     (void)state;
-    static const double expected[] = {FILM_UNKNOWN, 0.3,
+    static const double expected[] = {(double)FILM_UNKNOWN, 0.3,
                                       0.25 * 0.4 * 0.1 / (0.75 * 0.8 + 0.25 * 0.4)};
     for (int what = 0; what < (int)SORT_COUNT_OF(expected); ++what) {
         Kit kit;
