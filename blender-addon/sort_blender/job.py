@@ -26,6 +26,15 @@ def _denoising(scene: bpy.types.Scene, samples: int, report: Report) -> list[str
     return ["--denoise", "--denoiser", denoiser]
 
 
+def integrator_options(settings: bpy.types.PropertyGroup) -> list[str]:
+    """The integrator; for paths of light also options that switch off what they refuse of Blender's usual settings."""
+    chosen, bounces = ["--integrator", settings.integrator], str(settings.max_depth)
+    if settings.integrator != "light":
+        return chosen
+    return [*chosen, "--clamp-direct", "0", "--clamp-indirect", "0", "--filter-glossy", "0", "--guiding", "off",
+            "--max-diffuse", bounces, "--max-glossy", bounces, "--max-transmission", bounces]
+
+
 def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str], is_preview: bool = False,
              layer: bpy.types.ViewLayer | None = None, report: Report | None = None, is_bake: bool = False) -> process.RenderJob:
     """The settings of `scene`; the package lies in `folder`, and what is written goes there. is_preview: of the viewport. layer: the
@@ -35,7 +44,7 @@ def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[st
     film = cycles_settings.film_of(scene)
     options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode]
     if not is_bake:
-        options += ["--integrator", settings.integrator, "--pixel-filter", film.pixel_filter]
+        options += [*integrator_options(settings), "--pixel-filter", film.pixel_filter]
     if settings.mip_bias:
         options += ["--mip-bias", f"{settings.mip_bias:g}"]
     denoising: list[str] = []

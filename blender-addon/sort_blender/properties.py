@@ -10,6 +10,9 @@ from .versions import PATH_OPTIONS
 
 INTEGRATORS = [
     ("path", "Path Tracing", "Light, by path tracing"),
+    ("light", "Light Tracing", "Light, by paths that begin at lamps. Pays for caustics: a small lamp through glass or off metal, on a matte surface, has a "
+     "twentieth of the noise in a third more time. Elsewhere noisier; shows nothing in mirrors and clear glass. Takes no clamps, Filter Glossy or "
+     "bounces by kind, no passes, denoising, adaptive sampling or render region"),
     ("ao", "Ambient Occlusion", "How open each surface is"),
     ("normal", "Normals", "Shading normals as colours"),
     ("uv", "UV", "Texture coordinates as red and green"),

@@ -233,6 +233,22 @@ class PassTest(unittest.TestCase):
             self.assertEqual(words[words.index(pair[0]) + 1], pair[1])
         np.testing.assert_allclose(picture[24, 24, :3], (0.5, 1, 0.5), atol=0.01)  # y up, (n + 1) / 2
 
+    def test_light_tracing_of_a_usual_scene(self):
+        """Settings that it refuses are off, and a lamp's light has the brightness of path tracing."""
+        lamp = kit.add("Lamp", bpy.data.lights.new("Lamp", "POINT"), (0, 0, 3))
+        lamp.data.energy = 200
+        settings, pictures = self.scene.sort, {}
+        settings.samples, settings.filter_glossy, settings.clamp_indirect, settings.diffuse_bounces = 64, 1, 10, 2
+        try:
+            for settings.integrator in ("path", "light"):
+                pictures[settings.integrator] = kit.render()[..., :3].mean()
+        finally:
+            for name in ("integrator", "samples", "filter_glossy", "clamp_indirect", "diffuse_bounces"):
+                settings.property_unset(name)
+            bpy.data.objects.remove(lamp)
+        self.assertGreater(pictures["path"], 0.01)
+        np.testing.assert_allclose(pictures["light"], pictures["path"], rtol=0.03)
+
     def test_package_without_a_render(self):
         image = bpy.data.images.new("Paint", 8, 8)
         image.generated_color = (0, 1, 0, 1)

@@ -117,11 +117,18 @@ class TableTest(unittest.TestCase):
         bpy.ops.preferences.addon_enable(module="sort_blender")
 
     def test_the_renderer_knows_every_choice(self):
+        from sort_blender import job
         package = exported()[0]
         for name, option in LISTS.items():
             for item in self.scene.sort.bl_rna.properties[name].enum_items:
                 with self.subTest(option=option, value=item.identifier):
-                    self.check(package, option, item.identifier)
+                    if name != "integrator":
+                        self.check(package, option, item.identifier)
+                        continue
+                    self.scene.sort.integrator = item.identifier
+                    options = job.integrator_options(self.scene.sort)
+                    self.assertEqual(options[:2], [option, item.identifier])
+                    self.check(package, *options)
 
 
 kit.main()
