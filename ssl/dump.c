@@ -27,9 +27,31 @@ static void print_pass(void *data, const char *pass, const IrModule *m)
     strbuf_append_char(out, '\n');
 }
 
+/* A line for each comparison of a [Filtered] function. Those of a group stand in the dumps of its shaders. */
+static Status print_notes(const Dump *d)
+{
+    const IrModule *m = d->unit->module;
+    const UnitSource *source = &d->unit->sources[0];
+    DiagList *places = diag_list_create();
+    uint32_t file = places ? diag_add_source(places, source->name, source->text) : 0;
+    for (uint32_t i = 0; i < m->filter_notes.count && file; ++i) {
+        const IrFilterNote *note = &m->filter_notes.data[i];
+        uint32_t line, column;
+        diag_position(places, file, note->span.begin, &line, &column);
+        strbuf_printf(d->out, "%s:%u:%u: %s: %.*s: %s%s\n", source->name, line, column,
+                      note->function, (int)(note->span.end - note->span.begin),
+                      source->text.data + note->span.begin,
+                      note->is_filtered ? "filtered " : "not filtered: ", note->rule);
+    }
+    diag_list_destroy(places);
+    return file ? STATUS_OK : STATUS_NO_MEMORY;
+}
+
 static Status dump_ir(void *data)
 {
     const Dump *d = data;
+    if (d->stage == SSL_DUMP_FILTER)
+        return print_notes(d);
     IrModule *m = ir_module_clone(d->unit->module, d->arena);
     if (d->how->output_derivatives)
         output_derivs_add(m);
@@ -105,7 +127,7 @@ static Status run(Dump *d, Status (*body)(Dump *d))
 Status ssl_unit_dump(const SslUnit *unit, const SslBuildDesc *how, SslDumpStage stage,
                      DiagList *diags, StrBuf *out, Error *err)
 {
-    CHECK(stage >= SSL_DUMP_IR);
+    CHECK(stage >= SSL_DUMP_FILTER);
     Dump d = {.ctx = unit->ctx,
               .unit = unit,
               .how = how ? how : &defaults,
@@ -119,7 +141,7 @@ Status ssl_unit_dump(const SslUnit *unit, const SslBuildDesc *how, SslDumpStage 
 Status ssl_dump(SslContext *ctx, const SslSource *src, const SslBuildDesc *how, SslDumpStage stage,
                 DiagList *diags, StrBuf *out, Error *err)
 {
-    if (stage < SSL_DUMP_IR) {
+    if (stage < SSL_DUMP_FILTER) {
         Dump d = {.ctx = ctx, .src = src, .stage = stage, .diags = diags, .out = out, .err = err};
         return run(&d, dump_text);
     }

@@ -89,7 +89,9 @@ const char *ssl_lobe_word(uint32_t kind);
 /* --- tables of the host ------------------------------------------------------------------- */
 
 /* A row of the globals table: a value that shaders read as `global_value<name>`. Rows lie in memory in the
- * order of the table. Allowed types: bool, int, and float up to normal. */
+ * order of the table. Allowed types: bool, int, and float up to normal. A float of the name SSL_SAMPLE_WIDTH is what [Filtered]
+ * functions multiply pixels' derivatives by to have those of a sample: 1, or less with several samples a pixel. */
+#define SSL_SAMPLE_WIDTH "sample_width"
 typedef struct SslGlobalRow {
     const char *name;
     SslType type;
@@ -538,6 +540,7 @@ void ssl_texture_site_place(const SslProgram *p, uint32_t site, const char **out
 typedef enum SslDumpStage {
     SSL_DUMP_TOKENS,
     SSL_DUMP_AST,
+    SSL_DUMP_FILTER,    /* what [Filtered] functions filter, and what not */
     SSL_DUMP_IR,        /* before the passes */
     SSL_DUMP_IR_PASSES, /* after each pass */
     SSL_DUMP_IR_FINAL,
@@ -548,7 +551,7 @@ typedef enum SslDumpStage {
 } SslDumpStage;
 
 /* Both functions compile again and append the text of `stage` to `out`. ssl_unit_dump takes a compiled unit and
- * the stages from SSL_DUMP_IR on; ssl_dump takes a source and any stage. Errors are those of ssl_unit_compile
+ * the stages from SSL_DUMP_FILTER on; ssl_dump takes a source and any stage. Errors are those of ssl_unit_compile
  * and ssl_program_build. */
 Status ssl_unit_dump(const SslUnit *unit, const SslBuildDesc *how, SslDumpStage stage,
                      DiagList *diags, StrBuf *out, Error *err) SORT_MUST_CHECK;

@@ -56,12 +56,14 @@ typedef struct Compile {
     Error *err;                          /* what `derivative` has wrong */
 } Compile;
 
-/* Builds what fwd_diff and bwd_diff stand for, and the derivative that the host asks for. */
+/* Filters what is to be filtered, and builds what fwd_diff and bwd_diff stand for, and the derivative that the host asks for. */
 static Status derive(const Compile *c, IrModule *m)
 {
     Error err = {0};
-    Status status = c->derivative ? derivative_take(m, c->derivative, c->diags, &err)
-                                  : ir_derive(m, c->diags, &err);
+    Status status = ir_filter(m, c->diags, &err);
+    if (status == STATUS_OK)
+        status = c->derivative ? derivative_take(m, c->derivative, c->diags, &err)
+                               : ir_derive(m, c->diags, &err);
     if (status == STATUS_OK || status == STATUS_SOURCE || status == STATUS_NO_MEMORY)
         return status;
     if (status != STATUS_INTERNAL) {

@@ -131,6 +131,18 @@ static void count_faults(ShadeContext *ctx)
     }
 }
 
+/* Fills the rows of global_value<sample_width>. */
+static void fill_sample_width(ShadeContext *ctx, const SurfaceBlock *surfaces, uint32_t block_count)
+{
+    for (uint32_t b = 0; b < block_count; ++b) {
+        float *row = (float *)((char *)ctx->globals + (size_t)b * ctx->layout.stride_bytes) +
+                     ctx->layout.offset_floats[GLOBAL_sample_width];
+        for (uint32_t k = 0; k < surfaces[b].count; ++k)
+            row[k] = footprint_scale_at(&ctx->host, surface_depth((SurfaceLane){&surfaces[b], k}),
+                                        surfaces[b].history[k].is_cone);
+    }
+}
+
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceBlock *surfaces, uint32_t count)
 {
@@ -146,6 +158,8 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
     texture_service_begin(&ctx->host, p, surfaces);
     globals_fill(ctx->desc.scene, surfaces, block_count, p->info->globals_value,
                  p->info->globals_derivs, &ctx->layout, ctx->globals);
+    if (p->info->globals_value >> GLOBAL_sample_width & 1)
+        fill_sample_width(ctx, surfaces, block_count);
     if (p->info->attributes_stride_bytes > 0)
         attributes_fill(ctx->desc.scene, p->info, p->attributes, surfaces, count, ctx->attributes);
     uint16_t live[BLOCKS];

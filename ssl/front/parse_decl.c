@@ -443,11 +443,17 @@ static void parse_attribute(Parser *p)
     parse_semicolon(p, "after the attribute");
 }
 
-/* A function, or constants: both begin with a type. */
+/* A function, or constants, which begin with a type; or a shader with attributes. */
 static void parse_typed(Parser *p)
 {
     FuncDecl func = {.attributes = parse_attributes(p, false)};
     Span begin = parse_token(p)->span;
+    if (parse_accept(p, TOKEN_SHADER)) {
+        func.is_shader = true;
+        func.return_name = (TypeName){.span = begin, .basic = SSL_VOID};
+        parse_function(p, func);
+        return;
+    }
     func.is_no_diff = accept_no_diff(p);
     func.is_componentwise =
         p->is_library && parse_is(p, TOKEN_NAME) && parse_token(p)->text == p->componentwise;

@@ -138,6 +138,8 @@ typedef struct IrFunc {
     uint32_t result_count;
     Span span;
     bool is_library; /* a function of the standard library: messages name its callers instead */
+    bool
+        is_filtered; /* its choices are to become means over the footprint; only ir_filter reads it */
     /* Identifies a library function across modules; NULL for the user's functions. */
     const void *origin;
 } IrFunc;
@@ -179,6 +181,14 @@ typedef struct IrOutput {
     uint32_t result_first, result_count; /* indices into the entry function's results */
 } IrOutput;
 
+/* What ir_filter did with a comparison, or why it did nothing. */
+typedef struct IrFilterNote {
+    const char *function;
+    Span span;
+    const char *rule; /* the closed form, or the reason */
+    bool is_filtered;
+} IrFilterNote;
+
 /* A list of numbers that code reads by index: an array among the file-scope constants. */
 typedef struct IrTable {
     IrKind kind; /* IR_INT or IR_FLOAT */
@@ -214,7 +224,8 @@ typedef struct IrModule {
     ARRAY(IrDerivative) derivatives;
     ARRAY(IrDiffFacts) diff_facts;
     bool has_detach;
-    uint32_t source_file; /* the file number of the user's source in spans */
+    ARRAY(IrFilterNote) filter_notes; /* of [Filtered] functions */
+    uint32_t source_file;             /* the file number of the user's source in spans */
 } IrModule;
 
 IrModule *ir_module_create(Arena *arena);

@@ -473,6 +473,19 @@ IrValue ir_build_bounds(IrBuilder *b, IrValue index, uint32_t count, uint32_t fa
     return result;
 }
 
+IrValue ir_build_step(IrBuilder *b, IrOp op, IrValue x)
+{
+    ASSERT(op == IR_DDX || op == IR_DDY);
+    IrType type = ir_build_type(b, x);
+    IrValue result;
+    ir_build_inst(
+        b,
+        &(IrNewInst){
+            .op = op, .imm = 1, .args = &x, .types = &type, .arg_count = 1, .result_count = 1},
+        &result);
+    return result;
+}
+
 IrValue ir_build_detach(IrBuilder *b, IrValue v)
 {
     IrType type = ir_build_type(b, v);

@@ -53,6 +53,8 @@ IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint3
 /* Appends BOUNDS, which clamps the index to [0, count) and records a fault if it had to. A constant index in
  * range is returned as it is. */
 IrValue ir_build_bounds(IrBuilder *b, IrValue index, uint32_t count, uint32_t fault_site);
+/* Appends DDX or DDY for the width of a footprint. */
+IrValue ir_build_step(IrBuilder *b, IrOp op, IrValue x);
 /* Appends DETACH of a float or an array of floats. */
 IrValue ir_build_detach(IrBuilder *b, IrValue v);
 IrValue ir_build_closure(IrBuilder *b, uint32_t row, const IrValue *args, uint32_t arg_count);

@@ -100,6 +100,7 @@ static void lower_function(Lowering *l, FuncInstance instance)
     m.b = ir_build_begin(l->module, instance.id, sema_func_name(f, l->arena), types, type_count);
     ir_build_func(m.b)->span = lower_span(l, f->span);
     ir_build_func(m.b)->is_library = f->is_library;
+    ir_build_func(m.b)->is_filtered = f->is_filtered;
     ir_build_func(m.b)->origin = f->is_library && !f->is_sized ? f : NULL;
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);
     for (uint32_t i = 0; i < f->local_count; ++i)

@@ -207,6 +207,7 @@ static void walk_inst(Activity *a, const IrInst *inst)
         break;
     case IR_TEX_AUTO:
     case IR_TEX:
+    case IR_TEX_D:
         is_active = any_active(a, inst, 2);
         break;
     default:

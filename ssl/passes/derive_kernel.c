@@ -247,6 +247,37 @@ static void end_forward(Kernel *k, IrFuncId derivative, const IrFunc *flat)
     end_entry(k, &results);
 }
 
+/* --- ddx and ddy ---------------------------------------------------------------------------------- */
+
+static bool has_screen_derivatives(const IrFunc *f)
+{
+    bool has_any = false;
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
+        if (ir_inst(f, i)->op == IR_CALL)
+            return false; /* ir_forward would give the functions other numbers */
+        has_any = has_any || ir_inst(f, i)->op == IR_DDX || ir_inst(f, i)->op == IR_DDY;
+    }
+    return has_any;
+}
+
+/* Returns a flat function in which ddx and ddy are ordinary values of the derivatives of globals and attributes, through
+ * which there is a way back; NULL after a report. */
+static const IrFunc *expand_screen(Kernel *k, const IrFunc *f)
+{
+    IrModule *m = k->derive->module, alone = *m;
+    IrDerivativeCounts counts;
+    alone.funcs.data = NULL;
+    alone.funcs.count = alone.funcs.capacity = 0;
+    array_push(m->arena, &alone.funcs, NULL);
+    alone.entry = ir_reserve_func(&alone);
+    IrClone c = ir_clone_func(&alone, f, alone.entry, NULL, NULL);
+    ir_clone_body(&c);
+    if (ir_forward(&alone, false, false, k->derive->diags, &counts) != STATUS_OK)
+        return NULL;
+    ir_simplify(&alone);
+    return ir_func(&alone, alone.entry);
+}
+
 /* --- the derivative ------------------------------------------------------------------------------ */
 
 /* One port of all inputs, and one of all outputs. */
@@ -330,6 +361,12 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
     const IrFunc *f = derive_flatten(d, outputs, how->is_backward || how->marks_edges);
     if (!f)
         return;
+    if (how->is_backward && !how->has_edges && has_screen_derivatives(f))
+        f = expand_screen(&k, f);
+    if (!f) {
+        d->has_failed = true;
+        return;
+    }
     f = take_inputs(&k, f);
     const uint8_t *active = d->facts->ports[0].active;
     if (how->has_edges)

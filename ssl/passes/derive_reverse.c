@@ -175,6 +175,12 @@ static void refuse(Reverse *r, const IrInst *inst)
     if (d->has_failed)
         return;
     d->has_failed = true;
+    if ((inst->op == IR_DDX || inst->op == IR_DDY) && inst->imm) {
+        report(d->diags, DERIVATIVE_SCREEN, span, "the footprint's width in a [Filtered] function");
+        report(d->diags, NOTE_WRITE, (Span){0},
+               "fwd_diff, or take this derivative of the function without [Filtered]");
+        return;
+    }
     if (inst->op == IR_DDX || inst->op == IR_DDY)
         report(d->diags, DERIVATIVE_SCREEN, span, inst->op == IR_DDX ? "ddx" : "ddy");
     else
@@ -647,6 +653,7 @@ static void walk_back(Reverse *r, IrRegionId region)
             break;
         case IR_TEX_AUTO:
         case IR_TEX:
+        case IR_TEX_D:
         case IR_DDX:
         case IR_DDY:
             refuse(r, inst);

@@ -162,6 +162,13 @@ static void differentiate(IrClone *c, const IrInst *inst)
                             ir_build_attribute(c->to, IR_FLOAT, ir_global_row(inst->imm),
                                                IR_SHADOW_DDX + d, ir_global_component(inst->imm)));
         return;
+    case IR_DETACH:
+        for (uint32_t d = 0; d < IR_DIRECTIONS; ++d) {
+            IrValue tangent = tangents_of(c, ir_args(c->from, inst)[0])[d];
+            if (wants(demand_of(c, inst->result_first), d) && tangent)
+                set_tangent(c, inst->result_first, d, ir_build_detach(c->to, tangent));
+        }
+        return;
     case IR_ARRAY:
     case IR_ARRAY_GET:
     case IR_ARRAY_SET:

@@ -15,6 +15,10 @@ enum {
  * lowering left. STATUS_SOURCE: one of them cannot be built. STATUS_INTERNAL: the result is invalid IR. */
 Status ir_derive(IrModule *m, DiagList *diags, Error *err) SORT_MUST_CHECK;
 
+/* filter.c: makes the choices of [Filtered] functions means over the footprint, before all other passes. Warns of
+ * functions in which it found nothing to do. STATUS_INTERNAL: the result is invalid IR. */
+Status ir_filter(IrModule *m, DiagList *diags, Error *err) SORT_MUST_CHECK;
+
 typedef enum IrInputKind { IR_INPUT_PARAM, IR_INPUT_GLOBAL, IR_INPUT_ATTRIBUTE } IrInputKind;
 /* A value that the entry reads, with the kinds of its numbers. */
 typedef struct IrKernelInput {

@@ -422,6 +422,10 @@ void check_func_attributes(Sema *s, FuncDecl *f)
         for (uint32_t k = 0; k < i; ++k)
             if (f->attributes.items[k].kind == a->kind)
                 report(s->diags, DERIVATIVE_TWICE, a->span, "this attribute");
+        if (f->is_shader && a->kind != MARK_FILTERED) {
+            report(s->diags, ATTRIBUTE_OF_SHADER, a->span, NULL);
+            continue;
+        }
         if (a->function && (has_error(f) || !check_is_known(s, a)))
             continue;
         switch (a->kind) {
@@ -430,6 +434,9 @@ void check_func_attributes(Sema *s, FuncDecl *f)
             break;
         case MARK_TREAT_AS_DIFFERENTIABLE:
             f->is_differentiable = f->is_constant = true;
+            break;
+        case MARK_FILTERED:
+            f->is_filtered = true;
             break;
         case MARK_FORWARD_DERIVATIVE:
         case MARK_BACKWARD_DERIVATIVE:
@@ -466,6 +473,7 @@ static void share_marks(Sema *s, FuncDecl *declared)
             continue;
         f->is_differentiable = f->is_differentiable || declared->is_differentiable;
         f->is_constant = f->is_constant || declared->is_constant;
+        f->is_filtered = f->is_filtered || declared->is_filtered;
         f->is_no_diff = f->is_no_diff || declared->is_no_diff;
         f->forward = f->forward ? f->forward : declared->forward;
         f->backward = f->backward ? f->backward : declared->backward;

@@ -177,6 +177,14 @@ static Status allocate(GridHost *h, bool has_results, Error *err)
     return STATUS_OK;
 }
 
+static void set_sample_width(GridHost *h, uint32_t row_count)
+{
+    static const SslValue one = {.type = SSL_FLOAT, .f = {1}};
+    for (uint32_t row = 0; row < row_count; ++row)
+        if (strcmp(h->rows[row].name, SSL_SAMPLE_WIDTH) == 0 && h->rows[row].type == SSL_FLOAT)
+            grid_host_set_global(h, row, 0, &one);
+}
+
 static Status create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
                      uint32_t point_count, bool has_results, GridHost **out_host, Error *err)
 {
@@ -196,6 +204,7 @@ static Status create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count
         return status;
     }
     list_read(h, row_count);
+    set_sample_width(h, row_count);
     for (uint32_t i = 0; i < point_count; ++i)
         h->live[i / SSL_BLOCK] = (uint16_t)(h->live[i / SSL_BLOCK] | 1u << i % SSL_BLOCK);
     for (uint32_t i = 0; i < h->info->unit->texture_count; ++i)

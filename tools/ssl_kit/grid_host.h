@@ -33,7 +33,7 @@ typedef struct GridLookup {
 
 typedef struct GridHost GridHost;
 
-/* Result and globals for point_count points; globals are zero, all textures ramps, parameters at their
+/* Result and globals for point_count points; globals are zero, but SSL_SAMPLE_WIDTH is 1, all textures ramps, parameters at their
  * defaults. `p` is held. `rows`: the context's globals, borrowed. */
 Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
                         uint32_t point_count, GridHost **out_host, Error *err) SORT_MUST_CHECK;

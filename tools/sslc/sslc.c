@@ -17,8 +17,8 @@
 
 /* --- dump ------------------------------------------------------------------------------------- */
 
-static const char *const stage_words[] = {"tokens", "ast",      "ir",  "passes", "ir-final",
-                                          "llvm",   "llvm-opt", "asm", NULL};
+static const char *const stage_words[] = {"tokens",   "ast",  "filter",   "ir",  "passes",
+                                          "ir-final", "llvm", "llvm-opt", "asm", NULL};
 
 static Status dump_stage(SslcFile *file, const SslcBuildOptions *options, uint32_t stage,
                          StrBuf *out, Error *err)
@@ -27,7 +27,7 @@ static Status dump_stage(SslcFile *file, const SslcBuildOptions *options, uint32
     SslBuildDesc how = {.size_bytes = sizeof how};
     SslSource source = {
         .name = file->path, .text = {file->text, file->size_bytes}, .shader = options->shader};
-    if (stage >= SSL_DUMP_IR) { /* constants have types only once the shader is known */
+    if (stage >= SSL_DUMP_FILTER) { /* constants have types only once the shader is known */
         SslUnit *unit = sslc_compile(file, options->shader);
         if (!unit)
             return error_set(err, STATUS_SOURCE, "the source has errors");
@@ -55,8 +55,8 @@ static int sslc_dump(int argc, char **argv)
          .out = &stage,
          .choices = stage_words,
          .value_name = "STAGE",
-         .help = "tokens, ast, ir (as lowered), passes (ir after each), ir-final, llvm, llvm-opt, "
-                 "asm"},
+         .help = "tokens, ast, filter (what [Filtered] does, and why not), ir (as lowered), "
+                 "passes (ir after each), ir-final, llvm, llvm-opt, asm"},
     };
     const CliProgram program = {
         .name = "sslc dump",

@@ -32,6 +32,7 @@ static const char shader[] =
     "    if (what == 6) v = float3(attribute<barycentrics>, attribute<edge_distance>);\n"
     "    if (what == 7) v = float3(global_value<ray_kind>, global_value<ray_length>, "
     "global_value<diffuse_depth>);\n"
+    "    if (what == 8) v = float3(global_value<sample_width>, 0, 0);\n"
     "    surface = make_closure<Emission>(v);\n}\n";
 
 enum { SIZE = 16 };
@@ -185,6 +186,7 @@ static void test_the_renderer_knows_triangles_and_rays(void **state)
     assert_int_equal(render_mean(false, 6, bindings, mean, NULL), STATUS_OK);
     assert_true(fabs(mean[0] + mean[1] - 0.5 - 1.0 / 12) < 0.1);
     assert_true(mean[2] > 0.3 && mean[2] < 0.7);
+    expect_mean(8, bindings, 0.25, 0, 0, 1e-6); /* the width of one of 16 samples */
     assert_int_equal(render_mean(false, 7, bindings, mean, NULL), STATUS_OK);
     assert_true(fabs(mean[0] - 1) < 1e-5 && fabs(mean[2]) < 1e-5);
     assert_true(mean[1] > 2 && mean[1] < 2.2);

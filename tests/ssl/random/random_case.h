@@ -61,6 +61,21 @@ void random_compare_levels(Check *c, const Shot *a, const Shot *b, bool is_stric
 /* Compares the interpreter's derivatives in a direction with central differences of its values. */
 void random_compare_differences(Check *c, uint32_t point, uint32_t direction);
 
+/* random_numbers.c */
+typedef struct RandomNumbers {
+    ARRAY(float) numbers; /* of all outputs but closures, point by point */
+    bool faults[POINTS];
+} RandomNumbers;
+/* Runs a unit. is_flat: globals do not change from pixel to pixel. */
+RandomVerdict random_run_numbers(Check *c, const SslUnit *unit, uint32_t lanes, bool is_flat,
+                                 RandomNumbers *out);
+/* Compares where neither has a fault; what: what `b` is. in_bits: else ordinary numbers may differ by rounding. */
+bool random_same_numbers(Check *c, const char *what, const RandomNumbers *a, const RandomNumbers *b,
+                         bool in_bits);
+
+/* random_filter.c: the shader with [Filtered] before all functions. */
+RandomVerdict random_check_filter(Check *c, const SslUnit *unit, const SslSource *source);
+
 /* random_edges.c: gradients over edges of the shader's float outputs by its float parameters. */
 RandomVerdict random_check_edges(Check *c, const SslUnit *unit);
 

@@ -91,7 +91,8 @@ static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[
                                 .constant_count = bits >> (4 + i) & 1 ? count : 0};
 }
 
-enum { EDGES_EVERY = 4 }; /* of so many programs, one has gradients over edges, five kernels more */
+/* One program of so many has gradients over edges, and another one is filtered: five kernels more each. */
+enum { EDGES_EVERY = 4 };
 
 static RandomVerdict run_compiled(Check *c, const SslSource *source, DiagList *diags)
 {
@@ -119,6 +120,8 @@ static RandomVerdict run_compiled(Check *c, const SslSource *source, DiagList *d
                                   how[0].constant_count == how[1].constant_count);
     if (verdict == RANDOM_GOOD && c->seed % EDGES_EVERY == 0)
         verdict = random_check_edges(c, unit);
+    if (verdict == RANDOM_GOOD && c->seed % EDGES_EVERY == 2)
+        verdict = random_check_filter(c, unit, source);
     for (uint32_t i = 0; i < 2; ++i) {
         grid_host_destroy(shots[i].grid);
         ssl_program_release(programs[i]);

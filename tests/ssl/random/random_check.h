@@ -32,6 +32,7 @@ typedef struct RandomTally {
     uint64_t kernel_transposes, kernel_transposes_skipped;
     uint64_t duals, duals_skipped;
     uint64_t slopes, slopes_skipped;
+    uint64_t filtered;       /* programs with [Filtered] (random_filter.c) */
     uint64_t edge_gradients; /* comparisons of all gradients of a program (random_edges.c) */
 } RandomTally;
 void random_tally_add(RandomTally *sum, const RandomTally *t);

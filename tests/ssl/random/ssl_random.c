@@ -25,7 +25,9 @@ typedef struct Session {
     uint64_t first; /* of the batch */
     const char *folder;
     bool prints, is_derived; /* is_derived: programs of derivatives */
-    Mutex mutex;             /* guards the rest */
+    /* So many programs of derivatives are evaluated for one that is compiled to kernels, too, which takes much longer. */
+    uint32_t kernels_every;
+    Mutex mutex; /* guards the rest */
     RandomTally tally;
     uint64_t failures, failed_seed; /* the first */
     bool goes_on;                   /* past failures, which are listed and not made smaller */
@@ -59,14 +61,11 @@ static void write_source(const Session *s, Choices *choices, uint64_t seed, Aren
         random_source(choices, &size, arena, out);
 }
 
-/* So many programs of derivatives are evaluated for one that is compiled to kernels, too, which takes much longer. */
-enum { DERIVED_PER_KERNEL = 16 };
-
 static RandomVerdict check_source(const Session *s, Str text, uint64_t seed, RandomTally *tally,
                                   StrBuf *report)
 {
     if (s->is_derived)
-        return random_check_derivatives(&s->host, text, seed, seed % DERIVED_PER_KERNEL == 0, tally,
+        return random_check_derivatives(&s->host, text, seed, seed % s->kernels_every == 0, tally,
                                         report);
     return random_check(&s->host, text, seed, tally, report);
 }
@@ -209,9 +208,9 @@ static bool report_tally(const RandomTally *t)
     bool is_good = true;
     (void)printf("%" PRIu64 " programs; %" PRIu64 " derivatives not 0, %" PRIu64
                  " closure weights, %" PRIu64 " texture lookups, %" PRIu64 " bsdfs with %" PRIu64
-                 " numbers, %" PRIu64 " comparisons over edges\n",
+                 " numbers, %" PRIu64 " comparisons over edges, %" PRIu64 " programs filtered\n",
                  t->programs, t->derivatives_nonzero, t->closures, t->lookups, t->bsdfs,
-                 t->bsdf_numbers, t->edge_gradients);
+                 t->bsdf_numbers, t->edge_gradients, t->filtered);
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         double skipped = percent(rows[i].skipped, rows[i].done);
         bool is_capped = i < 4;
@@ -274,7 +273,7 @@ static int fail_usage(const Error *err)
 
 int main(int argc, char **argv)
 {
-    Session s = {.size = {4, 8}, .mutex = MUTEX_INIT};
+    Session s = {.size = {4, 8}, .kernels_every = 16, .mutex = MUTEX_INIT};
     int64_t seed = 0, count = 1000;
     uint32_t jobs = 0;
     bool is_quiet = false;
@@ -318,6 +317,13 @@ int main(int argc, char **argv)
          .kind = CLI_FLAG,
          .out = &s.is_derived,
          .help = "programs of fwd_diff and bwd_diff, held against each other"},
+        {.name = "kernels-every",
+         .kind = CLI_U32,
+         .out = &s.kernels_every,
+         .min = 1,
+         .max = 1u << 30,
+         .value_name = "N",
+         .help = "of so many programs of derivatives, one is built as kernels, too; default 16"},
         {.name = "print",
          .kind = CLI_FLAG,
          .out = &s.prints,
