@@ -4,11 +4,15 @@ check_scene_check.py FOLDER_OF_PROGRAMS [COUNT [SEED]]
 Each case spoils one or two places of a package that has a bit of everything: a number becomes one at the edge of a range or beyond
 all floats, a value one of another type, an entry goes, an array is shorter or longer. COUNT 2000 is a thorough run."""
 
+import ast
 import copy
 import json
+import os
+import pathlib
 import random
 import re
 import struct
+import subprocess
 import sys
 
 from tool_kit import expect, package, run, run_checks
@@ -133,4 +137,16 @@ def check_surfaces_are_named(folder):
         expect(words.split() in lines, f"{words}: {done.stdout}{done.stderr}")
 
 
-run_checks(check_same_answer, check_surfaces_are_named)
+def check_example_of_the_writer(folder):
+    """The example of python/sort_package, as its reader runs it."""
+    python = pathlib.Path(__file__).resolve().parents[2] / "python"
+    text = ast.get_docstring(ast.parse((python / "sort_package/__init__.py").read_text()))
+    example = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
+    made = subprocess.run([sys.executable, "-B", "-c", example], cwd=folder, env={**os.environ, "PYTHONPATH": str(python)},
+                          capture_output=True, text=True, check=False)
+    expect(made.returncode == 0, f"the example of sort_package: {made.stderr}")
+    done = run("sort-render", folder / "out", "--cache", folder / "cache", "--check", folder=folder)
+    expect(done.returncode == 0 and not done.stderr, f"its package: {done.stderr}")
+
+
+run_checks(check_same_answer, check_surfaces_are_named, check_example_of_the_writer)
