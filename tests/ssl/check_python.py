@@ -152,6 +152,8 @@ class Derivatives(unittest.TestCase):
         self.assertEqual(sorted(gradients), ["frequency", "uv"])
         np.testing.assert_allclose(gradients["uv"], np.stack([-3 * np.sin(3 * u) * v * w, np.cos(3 * u) * w], 1), atol=3e-6)
         self.assertAlmostEqual(gradients["frequency"], np.sum(-np.sin(3 * u) * u * v * w), delta=1e-4)
+        slope = sort_ssl.compile("shader s(float k = 1, out float a) { a = ddx(k * k * global_value<x>); }", globals={"x": "float"})
+        self.assertEqual(slope.vjp({"k": 3, "x": 2, "ddx(x)": 0.25}, {"a": 1})["k"], 1.5)
         tint = self.wave.vjp({"uv": uv}, {"paint": np.ones(3)}, by=["tint"])["tint"]
         np.testing.assert_allclose(tint, np.full(3, np.sum(np.cos(3 * u))), rtol=1e-6)
 
@@ -251,8 +253,8 @@ class Refusals(unittest.TestCase):
             both.evaluate({"x": 1})
         self.assertEqual(both.evaluate({"global_value<x>": 2})["a"], 2)
         with self.assertRaisesRegex(sort_ssl.SslError, "S0815") as caught:
-            sort_ssl.compile("shader s(float k = 1, out float a) { a = ddx(k * global_value<x>); }",
-                             globals={"x": "float"}).vjp({"k": 1}, {"a": 1})
+            sort_ssl.compile("[Differentiable] float f(float k) { return ddx(k); }\n"
+                             "shader s(float k = 1, out float a) { diff_pair<float> p = diff_pair(k); bwd_diff(f)(p, 1.0); a = p.d; }")
         self.assertEqual(caught.exception.diagnostics[0].code, "S0815")
 
 
