@@ -161,7 +161,7 @@ IGNORED = [
     Row("Scene, cycles", "volume_.*", VOLUMES),
     Row("Scene, cycles", "dicing_.*|max_subdivisions|offscreen_dicing_scale", ADAPTIVE),
     Row("Scene, cycles", "film_transparent_roughness", "of Transparent Glass, of which is said that it is not there"),
-    Row("Scene, cycles", "bake_type", "of baking"),
+    Row("SORT|Scene, cycles", "bake_type", "of baking"),
     Row("Scene, cycles", "camera_cull_margin|distance_cull_margin", CULLING),
     Row("Scene, cycles", "rolling_shutter_duration", "of a rolling shutter, of which is said that it is not there"),
     Row("Scene, cycles", "fast_gi_method|ao_bounces.*", FAST_GI),
