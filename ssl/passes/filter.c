@@ -118,8 +118,9 @@ static void find_needed(Filter *w)
     for (IrInstId id = 1; id < w->f->insts.count; ++id) {
         const IrInst *inst = ir_inst(w->f, id);
         const IrValue *args = ir_args(w->f, inst);
-        if (inst->op == IR_I2F && definition(w, args[0])->op == IR_B2I)
-            need(w, ir_args(w->f, definition(w, args[0]))[0]);
+        const IrInst *from = inst->op == IR_I2F ? definition(w, args[0]) : NULL;
+        if (from && (from->op == IR_B2I || from->op == IR_SELECT))
+            need(w, ir_args(w->f, from)[0]);
         for (uint32_t i = 0; i < inst->result_count; ++i)
             if ((inst->op == IR_SELECT || inst->op == IR_IF) &&
                 can_mix(ir_type(w->f, inst->result_first + i)))
@@ -403,12 +404,30 @@ static Shape of_bool(Filter *w, const Coverage *c)
                                (Operand){ir_const_float(w->b, 0.0f), &smooth});
 }
 
-/* float(bool), and float of what is odd. */
+/* float(cond ? x : y) of whole numbers. */
+static void mix_whole(Filter *w, IrValue v, const IrInst *select)
+{
+    const IrValue *args = ir_args(w->f, select);
+    const Coverage *c = &w->coverages[args[0]];
+    if (is_never_soft(w, c))
+        return;
+    IrValue x = ir_build1(w->b, IR_I2F, w->clone->map[args[1]]);
+    IrValue y = ir_build1(w->b, IR_I2F, w->clone->map[args[2]]);
+    w->places[v] = w->clone->map[v];
+    w->clone->map[v] = mix(w, c, w->clone->map[args[0]], x, y);
+    note_mix(w, v, args[0], x, y);
+}
+
+/* float(bool), and float of what is chosen or odd. */
 static void mix_number(Filter *w, const IrInst *inst)
 {
     IrValue v = inst->result_first, arg = ir_args(w->f, inst)[0];
     const IrInst *from = definition(w, arg);
     Coverage c = {0};
+    if (from->op == IR_SELECT) {
+        mix_whole(w, v, from);
+        return;
+    }
     if (from->op == IR_B2I)
         c = w->coverages[ir_args(w->f, from)[0]];
     else if (w->shapes[arg].kind == SHAPE_ODD && !w->shapes[arg].has_sign) {

@@ -69,6 +69,8 @@ static const char *const patterns[] = {
     shifted_stripes,
     "const float m = fract(v) < k ? 1.0 : 0.0; return m > 0.5 ? 0.25 : 0.75;",
     "return float(fract(v) < k) + (k > 0.5 ? 1.0 : 0.0);",
+    "return fract(u) < k ? 1 : 0;",
+    "const int n = fract(v) < k ? 3 : 1; return n * 0.25 * (fract(u) < 0.3 ? 2 : 1);",
 };
 enum { PATTERNS = SORT_COUNT_OF(patterns), TEXT_MAX = 1024 };
 
