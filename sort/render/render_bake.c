@@ -1,7 +1,9 @@
 /* Pictures of points on an object instead of what a camera sees. */
 #include "sort/render/render_state.h"
 
+#include "base/alloc.h"
 #include "base/check.h"
+#include "base/str.h"
 #include <string.h>
 
 /* Layers that say where a surface is seen by the camera, and integrators that begin elsewhere, have no meaning here. */
@@ -24,6 +26,20 @@ static Status check_options(const RenderOptions *o, Error *err)
     return STATUS_OK;
 }
 
+static Status unknown_instance(const Scene *scene, const char *name, Error *err)
+{
+    const char **names = MEM_ARRAY(const char *, scene->instance_count);
+    if (!names)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        names[i] = scene->instances[i].name;
+    const char *near = suggest_nearest(name, names, scene->instance_count);
+    mem_free(names);
+    return near ? error_set(err, STATUS_INVALID,
+                            "--bake: the scene has no object '%s'; did you mean '%s'?", name, near)
+                : error_set(err, STATUS_INVALID, "--bake: the scene has no object '%s'", name);
+}
+
 static Status find_instance(const Scene *scene, const char *name, uint32_t *out_instance,
                             Error *err)
 {
@@ -32,7 +48,7 @@ static Status find_instance(const Scene *scene, const char *name, uint32_t *out_
             *out_instance = i;
             return STATUS_OK;
         }
-    return error_set(err, STATUS_INVALID, "--bake: the scene has no object '%s'", name);
+    return unknown_instance(scene, name, err);
 }
 
 static Status make_table(Render *r, uint32_t instance, Error *err)
