@@ -442,7 +442,7 @@ static void test_bake_refuses_what_makes_no_sense(void **state)
         const char *more[4], *says;
     } rows[] = {
         {{"--bake", "nothing"}, "no object 'nothing'"},
-        {{"--bake", "p"}, "did you mean 'q'?"},
+        {{"--bake", "qq"}, "did you mean 'q'?"},
         {{"--bake", "q", "--bake-uv", "1"}, "has 1 uv sets; there is no set 1"},
         {{"--bake", "q", "--bake-udim", "1012"}, "nothing in this tile"},
         {{"--bake-look", "camera"}, "need --bake NAME"},
