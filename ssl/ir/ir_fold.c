@@ -138,7 +138,7 @@ bool ir_scalar_eval(IrOp op, const IrScalar *a, IrScalar *out)
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-static bool is_portable(float x)
+bool ir_folds_float(float x)
 {
     return x == 0.0f || isnormal(x) || isinf(x);
 }
@@ -151,7 +151,7 @@ static bool constant_scalar(IrBuilder *b, IrValue v, IrScalar *out)
     case IR_INT:
         return ir_is_const_int(b, v, &out->i);
     case IR_FLOAT:
-        return ir_is_const_float(b, v, &out->f) && is_portable(out->f);
+        return ir_is_const_float(b, v, &out->f) && ir_folds_float(out->f);
     default:
         return false;
     }
@@ -173,7 +173,7 @@ static IrValue fold_constants(IrBuilder *b, IrOp op, const IrValue *args, uint32
     case 'i':
         return ir_const_int(b, result.i);
     default:
-        return is_portable(result.f) ? ir_const_float(b, result.f) : 0;
+        return ir_folds_float(result.f) ? ir_const_float(b, result.f) : 0;
     }
 }
 

@@ -15,6 +15,9 @@ typedef union IrScalar {
  * folding and tests share. Returns false if `op` is not a scalar operation. */
 bool ir_scalar_eval(IrOp op, const IrScalar *args, IrScalar *out_result);
 
+/* Whether operations on constants that have or give this number are folded. */
+bool ir_folds_float(float x);
+
 /* Returns a value that op(args) is known to equal, or 0. `op` has one result, and `imm` is the immediate that its
  * instruction would have. The function may append simpler operations. */
 IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32_t arg_count);

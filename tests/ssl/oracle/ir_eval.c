@@ -175,6 +175,57 @@ static bool eval_dual(IrOp op, const EvalScalar *a, EvalScalar *out)
     return true;
 }
 
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Adds what an operation decided, if it decides. */
+static void note_decision(Eval *e, IrOp op, const EvalScalar *a, const EvalScalar *out)
+{
+    double x = a[0].v, y = a[1].v;
+    uint64_t outcome;
+    switch (op) {
+    case IR_FEQ:
+    case IR_FNE:
+    case IR_FLT:
+    case IR_FLE:
+    case IR_FGT:
+    case IR_FGE:
+    case IR_ISNAN:
+    case IR_ISINF:
+        outcome = out->b;
+        break;
+    case IR_F2I:
+    case IR_FBITS:
+        outcome = (uint32_t)out->i;
+        break;
+    case IR_FLOOR:
+    case IR_CEIL:
+    case IR_ROUND:
+    case IR_TRUNC:
+    case IR_SIGN:
+        outcome = bits_of(out->v);
+        break;
+    case IR_FMOD:
+        outcome = bits_of(trunc(x / y));
+        break;
+    case IR_FMIN:
+    case IR_FMAX:
+        outcome = y < x;
+        break;
+    case IR_FABS:
+        outcome = x < 0;
+        break;
+    default:
+        return;
+    }
+    e->result.decisions = (e->result.decisions ^ outcome) * 0x9e3779b97f4a7c15u;
+    e->result.decisions ^= e->result.decisions >> 32;
+}
+
 /* --- scalars ---------------------------------------------------------------------------------- */
 
 static EvalScalar from_number(const Eval *e, IrKind kind, double x)
@@ -210,28 +261,84 @@ static IrScalar pack(IrKind kind, EvalScalar s)
     return r;
 }
 
+static EvalScalar unpack(IrKind kind, IrScalar s)
+{
+    EvalScalar r = {0};
+    if (kind == IR_BOOL)
+        r.b = s.b;
+    else if (kind == IR_INT)
+        r.i = s.i;
+    else
+        r.f = s.f;
+    return r;
+}
+
+static bool is_zero_int(const EvalScalar *s)
+{
+    return s->is_constant && s->i == 0;
+}
+
+/* Whether the builder knows the result by one argument. */
+static bool is_known_by_one(IrOp op, const EvalScalar *a)
+{
+    switch (op) {
+    case IR_POW:
+        return a[1].is_constant && a[1].v == 0;
+    case IR_IMUL:
+    case IR_IAND:
+        return is_zero_int(&a[0]) || is_zero_int(&a[1]);
+    case IR_BAND:
+        return (a[0].is_constant && !a[0].b) || (a[1].is_constant && !a[1].b);
+    case IR_BOR:
+        return (a[0].is_constant && a[0].b) || (a[1].is_constant && a[1].b);
+    default:
+        return false;
+    }
+}
+
+/* Computes in float what the builder folds, in double the rest. */
+static EvalScalar fold_scalar(const Frame *fr, const IrInst *inst, const EvalScalar *a,
+                              EvalScalar in_double)
+{
+    IrScalar packed[2], result;
+    IrKind kind = ir_kind(ir_type(fr->func, inst->result_first));
+    bool is_constant = inst->arg_count > 0;
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
+        IrKind own = ir_kind(ir_type(fr->func, ir_args(fr->func, inst)[i]));
+        EvalScalar s = a[i];
+        s.f = (float)s.v;
+        packed[i] = pack(own, s);
+        is_constant = is_constant && s.is_constant && (own != IR_FLOAT || ir_folds_float(s.f));
+    }
+    EvalScalar out = in_double;
+    out.is_constant = is_known_by_one((IrOp)inst->op, a);
+    if (!is_constant || !ir_scalar_eval((IrOp)inst->op, packed, &result) ||
+        (kind == IR_FLOAT && !ir_folds_float(result.f)))
+        return out;
+    out = unpack(kind, result);
+    out.v = (double)out.f;
+    out.is_constant = true;
+    return out;
+}
+
 static EvalScalar eval_scalar(Eval *e, const Frame *fr, const IrInst *inst)
 {
     EvalScalar a[2] = {0}, out = {0};
     IrScalar packed[2], result;
-    for (uint32_t i = 0; i < inst->arg_count && i < 2; ++i) {
+    ASSERT(inst->arg_count <= 2);
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue v = ir_args(fr->func, inst)[i];
         a[i] = fr->values[v].elements[0];
         packed[i] = pack(ir_kind(ir_type(fr->func, v)), a[i]);
     }
-    if (is_dual(e) && eval_dual((IrOp)inst->op, a, &out))
-        return out;
-    CHECK(ir_scalar_eval((IrOp)inst->op, packed, &result));
-    switch (ir_type(fr->func, inst->result_first)) {
-    case IR_BOOL:
-        out.b = result.b;
-        break;
-    case IR_INT:
-        out.i = result.i;
-        break;
-    default:
-        out.f = result.f;
+    if (!is_dual(e) || !eval_dual((IrOp)inst->op, a, &out)) {
+        CHECK(ir_scalar_eval((IrOp)inst->op, packed, &result));
+        out = unpack(ir_kind(ir_type(fr->func, inst->result_first)), result);
     }
+    if (e->point->folds)
+        out = fold_scalar(fr, inst, a, out);
+    if (is_dual(e))
+        note_decision(e, (IrOp)inst->op, a, &out);
     return out;
 }
 
@@ -287,6 +394,20 @@ static void eval_texture(Eval *e, Frame *fr, const IrInst *inst)
 
 /* --- arrays, closures ------------------------------------------------------------------------- */
 
+/* The value as what the builder does not know. */
+static EvalValue unknown(const Eval *e, EvalValue v)
+{
+    if (!e->point->folds || !v.elements)
+        return v;
+    EvalScalar *elements = ARENA_ARRAY(e->arena, EvalScalar, v.count);
+    for (uint32_t i = 0; i < v.count; ++i) {
+        elements[i] = v.elements[i];
+        elements[i].is_constant = false;
+    }
+    v.elements = elements;
+    return v;
+}
+
 static EvalValue eval_closure_array(Eval *e, const Frame *fr, const IrInst *inst)
 {
     const IrValue *args = ir_args(fr->func, inst);
@@ -313,7 +434,9 @@ static EvalValue eval_array(Eval *e, const Frame *fr, const IrInst *inst)
     if (inst->op == IR_ARRAY_GET) {
         uint32_t index = (uint32_t)fr->values[args[1]].elements[0].i;
         CHECK(index < fr->values[args[0]].count);
-        return scalar_value(e, fr->values[args[0]].elements[index]);
+        EvalScalar s = fr->values[args[0]].elements[index];
+        s.is_constant = s.is_constant && fr->values[args[1]].elements[0].is_constant;
+        return scalar_value(e, s);
     }
     v.count = ir_count(ir_type(fr->func, inst->result_first));
     EvalScalar *elements = ARENA_ARRAY(e->arena, EvalScalar, v.count);
@@ -326,7 +449,8 @@ static EvalValue eval_array(Eval *e, const Frame *fr, const IrInst *inst)
         elements[index] = fr->values[args[2]].elements[0];
     }
     v.elements = elements;
-    return v;
+    bool is_known = inst->op == IR_ARRAY || fr->values[args[1]].elements[0].is_constant;
+    return is_known ? v : unknown(e, v);
 }
 
 static double product(const Eval *e, EvalScalar x, EvalScalar y)
@@ -401,7 +525,8 @@ static void run_loop(Eval *e, Frame *fr, const IrInst *inst)
         next[i] = fr->values[ir_args(fr->func, inst)[i]];
     for (bool go_on = true; go_on;) {
         for (uint32_t i = 0; i < count; ++i)
-            fr->values[param + i] = next[i];
+            fr->values[param + i] =
+                yields[1 + i] == param + i ? next[i] : unknown(e, next[i]); /* does it change? */
         run_region(e, fr, body);
         for (uint32_t i = 0; i < count; ++i)
             next[i] = fr->values[yields[i + 1]];
@@ -413,16 +538,19 @@ static void run_loop(Eval *e, Frame *fr, const IrInst *inst)
         }
     }
     for (uint32_t i = 0; i < count; ++i)
-        fr->values[inst->result_first + i] = next[i];
+        fr->values[inst->result_first + i] =
+            yields[1 + i] == param + i ? next[i] : unknown(e, next[i]);
 }
 
 static void run_if(Eval *e, Frame *fr, const IrInst *inst)
 {
-    bool cond = fr->values[ir_args(fr->func, inst)[0]].elements[0].b;
-    IrRegionId region = inst->region_first + (cond ? 0 : 1);
+    EvalScalar cond = fr->values[ir_args(fr->func, inst)[0]].elements[0];
+    IrRegionId region = inst->region_first + (cond.b ? 0 : 1);
     run_region(e, fr, region);
-    for (uint32_t i = 0; i < inst->result_count; ++i)
-        fr->values[inst->result_first + i] = fr->values[yields_of(fr, region)[i]];
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
+        EvalValue v = fr->values[yields_of(fr, region)[i]];
+        fr->values[inst->result_first + i] = cond.is_constant ? v : unknown(e, v);
+    }
 }
 
 static EvalValue zero_value(Eval *e, IrType type)
@@ -464,6 +592,14 @@ static void run_call(Eval *e, Frame *fr, const IrInst *inst)
         e->stack += frame;
 }
 
+static EvalValue eval_select(Eval *e, const Frame *fr, const IrInst *inst)
+{
+    const IrValue *args = ir_args(fr->func, inst);
+    EvalScalar cond = fr->values[args[0]].elements[0];
+    EvalValue v = fr->values[args[cond.b ? 1 : 2]];
+    return cond.is_constant || args[1] == args[2] ? v : unknown(e, v);
+}
+
 static EvalValue eval_bounds(Eval *e, const Frame *fr, const IrInst *inst)
 {
     EvalScalar s = fr->values[ir_args(fr->func, inst)[0]].elements[0];
@@ -483,14 +619,17 @@ static EvalValue eval_value(Eval *e, const Frame *fr, const IrInst *inst)
     switch (inst->op) {
     case IR_CONST_BOOL:
         s.b = inst->imm != 0;
+        s.is_constant = true;
         break;
     case IR_CONST_INT:
         s.i = (int32_t)(uint32_t)inst->imm;
+        s.is_constant = true;
         break;
     case IR_CONST_FLOAT:
         s = from_number(e, IR_FLOAT, (double)ir_imm_float(inst));
         if (!is_dual(e))
             s.f = ir_imm_float(inst);
+        s.is_constant = true;
         break;
     case IR_GLOBAL:
         s = eval_global(e, inst, ir_kind(type));
@@ -506,7 +645,7 @@ static EvalValue eval_value(Eval *e, const Frame *fr, const IrInst *inst)
         s.v = fr->values[args[0]].elements[0].d[inst->op == IR_DDX ? 0 : 1];
         break;
     case IR_SELECT:
-        return fr->values[args[fr->values[args[0]].elements[0].b ? 1 : 2]];
+        return eval_select(e, fr, inst);
     case IR_BOUNDS:
         return eval_bounds(e, fr, inst);
     case IR_ARRAY:

@@ -14,8 +14,9 @@ typedef enum EvalMode { EVAL_FLOAT, EVAL_DUAL } EvalMode;
 typedef struct EvalScalar {
     bool b;
     int32_t i;
-    float f;        /* EVAL_FLOAT */
-    double v, d[2]; /* EVAL_DUAL */
+    float f;          /* EVAL_FLOAT */
+    double v, d[2];   /* EVAL_DUAL */
+    bool is_constant; /* of constants only, if `folds` */
 } EvalScalar;
 
 /* coord: s t ds_dx dt_dx ds_dy dt_dy blur; out: rgba, d_ds rgba, d_dt rgba. */
@@ -31,6 +32,10 @@ typedef struct EvalPoint {
     void *texture_data;
     uint32_t loop_budget; /* 0: 100,000 */
     uint32_t stack_bytes; /* 0: 100,000 */
+    /* EVAL_DUAL computes operations on constants in float, as the builder folds them. A function that is inlined, where
+     * more operations meet constants, then gives what it gives when it is called. Values of loops, and of branches on
+     * what is no constant, are none. */
+    bool folds;
 } EvalPoint;
 
 typedef struct EvalTerm {
@@ -55,6 +60,9 @@ typedef struct EvalResult {
     uint32_t fault;        /* 0, or 1 + site of the first */
     uint32_t instructions; /* executed */
     uint32_t lookups;      /* of textures */
+    /* A hash of what comparisons, roundings, quotients of FMOD, choices of FMIN and FMAX and signs of FABS gave, EVAL_DUAL:
+     * points with one hash are on one piece of a function that is smooth in pieces. */
+    uint64_t decisions;
 } EvalResult;
 
 EvalResult ir_eval(const IrModule *m, const EvalPoint *point, Arena *arena);
