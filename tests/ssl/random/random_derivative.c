@@ -49,8 +49,9 @@ static bool are_ordinary(const double out[OUTPUTS])
 
 /* What is known beside the outputs. */
 typedef struct Beside {
-    double slope;       /* the interpreter's own derivative of the value */
-    uint64_t decisions; /* EvalResult */
+    double slope;        /* the interpreter's own derivative of the value */
+    uint64_t decisions;  /* EvalResult */
+    bool has_overflowed; /* the value was computed from an infinite one */
 } Beside;
 
 /* Returns false if the program faults there. */
@@ -71,7 +72,8 @@ static bool evaluate(Derived *d, const Place *at, double out[OUTPUTS], Beside *b
     bool is_good = r.fault == 0;
     for (uint32_t i = 0; i < OUTPUTS && is_good; ++i)
         out[i] = r.values[i].elements->v;
-    *beside = (Beside){is_good ? r.values[VALUE].elements->d[0] : 0, r.decisions};
+    const EvalScalar *value = r.values[VALUE].elements;
+    *beside = (Beside){value->d[0], r.decisions, value->has_overflowed};
     arena_rewind(d->arena, mark);
     return is_good;
 }
@@ -126,8 +128,8 @@ static bool check_point(Derived *d, uint32_t point, const Place *at)
     double rounding = fabs(other[JW] / length - out[JW]) + fabs(other[TV] / length - out[TV]);
     /* Where more is inlined more constants may be folded, which the interpreter follows but through loops that leave
      * a constant as it is. In kernels, which compute in float, too, the value has the same bits. */
-    bool is_conditioned =
-        rounding < 1e-9 * scale && fabs(out[VALUE] - out[SAME]) < 1e-12 * (1 + fabs(out[VALUE]));
+    bool is_conditioned = !beside.has_overflowed && rounding < 1e-9 * scale &&
+                          fabs(out[VALUE] - out[SAME]) < 1e-12 * (1 + fabs(out[VALUE]));
     d->tally->transposes += is_conditioned;
     d->tally->transposes_skipped += !is_conditioned;
     if (is_conditioned && fabs(out[JW] - out[TV]) > 1e-12 * scale + 100 * rounding)
