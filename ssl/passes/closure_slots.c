@@ -12,6 +12,7 @@
  *
  * The terms of the entry's closure outputs are the kernel's lobe slots. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/closure_fit.h"
 #include "ssl/report.h"
 #include <string.h>
@@ -58,7 +59,7 @@ static void scale_terms(IrClone *c, const IrInst *inst)
         uint32_t count = closure_term_parts(c->module, &shape->terms[i]);
         closure_copy_parts(out, parts, count);
         for (uint32_t k = 0; k < 3 && shape->terms[i].parent < 0; ++k)
-            out[WEIGHT + k] = ir_build2(c->to, IR_FMUL, parts[WEIGHT + k], c->map[args[1 + k]]);
+            out[WEIGHT + k] = ir_mul(c->to, parts[WEIGHT + k], c->map[args[1 + k]]);
         out += count;
         parts += count;
     }

@@ -2,6 +2,7 @@
  * become parameters of that function, and its derivative is built like that of any other. The new entry reads what the
  * derivative takes, calls it, and gives what it gives. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/edges.h"
 
 typedef ARRAY(IrValue) ValueList;
@@ -102,8 +103,8 @@ static IrValue draw(IrBuilder *b, IrValue bits, uint32_t index)
     IrValue own = ir_build2(b, IR_IADD, bits, ir_const_int(b, (int32_t)(index * 0x9e3779b1u)));
     own = times(b, folded(b, times(b, own, 0x7feb352du), 15), 0x846ca68bu);
     IrValue whole = ir_build1(b, IR_I2F, ir_build2(b, IR_IUSHR, own, ir_const_int(b, 9)));
-    whole = ir_build2(b, IR_FMUL, whole, ir_const_float(b, 0x1p-23f));
-    return ir_build2(b, IR_FSUB, whole, ir_const_float(b, 0.5f));
+    whole = ir_mul(b, whole, ir_const_float(b, 0x1p-23f));
+    return ir_sub(b, whole, ir_const_float(b, 0.5f));
 }
 
 /* Returns [number]: the parameters of the flat function, shaken where that is asked for. */
@@ -119,8 +120,8 @@ static const IrValue *take_numbers(Kernel *k, IrBuilder *b)
             if (!how->noise || !how->noise[i] || how->inputs[i].kinds[j] != IR_FLOAT)
                 continue;
             IrValue size = ir_build_param_read(b, IR_FLOAT, how->noise[i] - 1, j);
-            IrValue noise = ir_build2(b, IR_FMUL, size, draw(b, bits, at));
-            numbers[at] = ir_build2(b, IR_FADD, numbers[at], noise);
+            IrValue noise = ir_mul(b, size, draw(b, bits, at));
+            numbers[at] = ir_add(b, numbers[at], noise);
         }
     return numbers;
 }

@@ -14,6 +14,7 @@
  * it are 0 even where a value is infinite, as in forward mode, where a tangent is chosen and not multiplied.
  * [Griewank2008 ch. 3, Radul2023] */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/derive.h"
 #include "ssl/passes/partials.h"
 #include "ssl/report.h"
@@ -57,23 +58,16 @@ static IrValue add_arrays(Reverse *r, IrValue x, IrValue y)
     IrBuilder *b = r->b;
     IrModule *m = r->derive->module;
     uint32_t count = ir_count(ir_build_type(b, x));
-    if (count <= ADD_UNROLLED_MAX) {
-        IrValue sums[ADD_UNROLLED_MAX];
-        for (uint32_t i = 0; i < count; ++i) {
-            IrValue at = ir_const_int(b, (int32_t)i);
-            sums[i] = ir_build2(b, IR_FADD, ir_build2(b, IR_ARRAY_GET, x, at),
-                                ir_build2(b, IR_ARRAY_GET, y, at));
-        }
-        return ir_build_array(b, IR_FLOAT, sums, count);
-    }
+    if (count <= ADD_UNROLLED_MAX)
+        return ir_each2(b, IR_FADD, x, y);
     uint32_t site = ir_add_fault_site(m, SSL_FAULT_LOOP, r->derive->facts->span);
     m->fault_sites.data[site].max_trips = count;
     IrValue init[2] = {ir_const_int(b, 0), x}, state[2], next[2], result[2];
     ir_loop_begin(b, site, init, 2, state);
     IrValue last = ir_const_int(b, (int32_t)count - 1);
     IrValue at = ir_build2(b, IR_IMIN, state[0], last); /* lanes that are done, too, stay inside */
-    IrValue sum = ir_build2(b, IR_FADD, ir_build2(b, IR_ARRAY_GET, state[1], at),
-                            ir_build2(b, IR_ARRAY_GET, y, at));
+    IrValue sum =
+        ir_add(b, ir_build2(b, IR_ARRAY_GET, state[1], at), ir_build2(b, IR_ARRAY_GET, y, at));
     next[0] = ir_build2(b, IR_IADD, state[0], ir_const_int(b, 1));
     next[1] = ir_build3(b, IR_ARRAY_SET, state[1], at, sum);
     ir_loop_end(b, ir_build2(b, IR_ILT, state[0], last), next, 2, result);
@@ -98,7 +92,7 @@ static void add(Reverse *r, IrValue v, IrValue adjoint, bool is_masked)
     else if (ir_is_array(ir_type(r->f, v)))
         r->adjoints[v] = add_arrays(r, old, adjoint);
     else
-        r->adjoints[v] = ir_build2(r->b, IR_FADD, old, adjoint);
+        r->adjoints[v] = ir_add(r->b, old, adjoint);
 }
 
 /* Returns the adjoint as a value, which may be of zeros. */
@@ -127,7 +121,7 @@ static void back_array(Reverse *r, const IrInst *inst, const IrValue *args, IrVa
         if (!r->active[source[0]])
             return;
         IrValue old = adjoint_or_zero(r, source[0]);
-        IrValue sum = ir_build2(b, IR_FADD, ir_build2(b, IR_ARRAY_GET, old, args[1]), adjoint);
+        IrValue sum = ir_add(b, ir_build2(b, IR_ARRAY_GET, old, args[1]), adjoint);
         r->adjoints[source[0]] = ir_build3(b, IR_ARRAY_SET, old, args[1], sum);
         r->masked[source[0]] = 1;
     } else {

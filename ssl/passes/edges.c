@@ -3,6 +3,7 @@
  * of turns varies goes on until the last of the five is done; what the others have is held. */
 #include "ssl/passes/edges.h"
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/report.h"
 
 typedef ARRAY(IrValue) ValueList;
@@ -104,21 +105,6 @@ static IrValue any_of(Edges *e, IrValue here, const IrValue *there)
     return here;
 }
 
-static IrValue minus(Edges *e, IrValue x, IrValue y)
-{
-    IrBuilder *b = e->b;
-    if (!ir_is_array(ir_build_type(b, x)))
-        return ir_build2(b, IR_FSUB, x, y);
-    uint32_t count = ir_count(ir_build_type(b, x));
-    IrValue *parts = ARENA_ARRAY(arena_of(e), IrValue, count);
-    for (uint32_t i = 0; i < count; ++i) {
-        IrValue k = ir_const_int(b, (int32_t)i);
-        parts[i] = ir_build2(b, IR_FSUB, ir_build2(b, IR_ARRAY_GET, x, k),
-                             ir_build2(b, IR_ARRAY_GET, y, k));
-    }
-    return ir_build_array(b, IR_FLOAT, parts, count);
-}
-
 /* Adds what the condition itself does where another side is taken there: the difference of the arms, x - y. If these jump
  * themselves, it is what is here less what is there. */
 static void add_jumps(Edges *e, IrValue cond, IrValue result, bool arms_jump, const IrValue *x,
@@ -128,7 +114,7 @@ static void add_jumps(Edges *e, IrValue cond, IrValue result, bool arms_jump, co
     IrValue own_cond = e->clone->map[cond], zero = ir_build_zero(b, ir_type(e->f, result));
     for (uint32_t n = 0; n < EDGE_NEIGHBOURS; ++n) {
         IrValue own = ir_build_detach(b, e->clone->map[result]);
-        IrValue jump = minus(e, own, edges_there(e, result, n));
+        IrValue jump = ir_each2(b, IR_FSUB, own, edges_there(e, result, n));
         IrValue toggles = edges_differs(e, own_cond, edges_there(e, cond, n));
         if (!arms_jump && !ir_is_array(ir_type(e->f, result)))
             jump = edges_jump(e, own_cond, x[0], x[1 + n], y[0], y[1 + n], jump);
@@ -305,8 +291,7 @@ static Turns begin_turns(Edges *e, const IrInst *inst)
         IrValue init = ir_args(e->f, inst)[i];
         for (uint32_t n = 0; n < EDGE_NEIGHBOURS && has_since(e, inst, i); ++n)
             push(e, &t.since,
-                 ir_build2(e->b, IR_FSUB, ir_build_detach(e->b, e->clone->map[init]),
-                           edges_there(e, init, n)));
+                 ir_sub(e->b, ir_build_detach(e->b, e->clone->map[init]), edges_there(e, init, n)));
     }
     return t;
 }
@@ -338,7 +323,7 @@ static void end_turn(Edges *e, const IrInst *inst, Turns *t)
         k += now.count;
         for (uint32_t n = 0; n < EDGE_NEIGHBOURS && has_since(e, inst, i); ++n, ++s) {
             IrValue own = ir_build_detach(b, now.data[0]);
-            IrValue apart = ir_build2(b, IR_FSUB, own, now.data[1 + n]);
+            IrValue apart = ir_sub(b, own, now.data[1 + n]);
             push(e, &since, ir_build_select(b, t->are_together[n], apart, t->since.data[s]));
         }
     }
@@ -361,9 +346,8 @@ static void add_ends(Edges *e, const IrInst *inst, const Turns *t)
                 IrValue has_own = ir_build2(e->b, IR_FNE, own->slope, ir_const_float(e->b, 0.0f));
                 *own = edges_choose_cause(e, has_own, *own, t->ends[n]);
             } else if (has_since(e, inst, i)) {
-                IrValue apart =
-                    ir_build2(e->b, IR_FSUB, e->clone->map[result], edges_there(e, result, n));
-                apart = ir_build2(e->b, IR_FSUB, apart, t->since.data[s++]);
+                IrValue apart = ir_sub(e->b, e->clone->map[result], edges_there(e, result, n));
+                apart = ir_sub(e->b, apart, t->since.data[s++]);
                 e->shadows[at(result, n)] =
                     edges_sum(e, e->shadows[at(result, n)],
                               edges_term(e, &t->ends[n], ir_build_detach(e->b, apart), n));

@@ -1,6 +1,7 @@
 /* The copy that finds where edges are: beside its results it gives an int, the mark, a hash of what each comparison and each rounding
  * gave that an edge can change, in the order in which they were computed. Neighbours with one mark have no edge between them. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/edges.h"
 
 typedef ARRAY(IrValue) ValueList;
@@ -28,7 +29,7 @@ static void add_result(Marks *m, const IrInst *inst)
     IrValue v = map[inst->result_first], factor = next_factor(m);
     if (inst->op == IR_FMOD) { /* the quotient steps */
         IrValue x = map[ir_args(m->edges.f, inst)[0]], y = map[ir_args(m->edges.f, inst)[1]];
-        v = ir_build1(b, IR_ROUND, ir_build2(b, IR_FDIV, ir_build2(b, IR_FSUB, x, v), y));
+        v = ir_build1(b, IR_ROUND, ir_div(b, ir_sub(b, x, v), y));
     }
     if (ir_build_type(b, v) == ir_scalar(IR_BOOL)) {
         v = ir_build_select(b, v, factor, ir_const_int(b, 0));

@@ -1,24 +1,10 @@
 /* The rules for edges of single operations. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/edges.h"
 #include "ssl/passes/partials.h"
 
 #include <float.h>
-
-static IrValue number(Edges *e, float x)
-{
-    return ir_const_float(e->b, x);
-}
-
-static IrValue minus(Edges *e, IrValue x, IrValue y)
-{
-    return ir_build2(e->b, IR_FSUB, x, y);
-}
-
-static IrValue times(Edges *e, IrValue x, IrValue y)
-{
-    return ir_build2(e->b, IR_FMUL, x, y);
-}
 
 /* Returns x without derivatives, whatever its type. */
 static IrValue detached(Edges *e, IrValue x)
@@ -50,23 +36,14 @@ static EdgeCause *cause_of(const Edges *e, IrValue v, uint32_t n)
 /* (x here - x there) / (y here - y there), or 0 where that is not finite. */
 static IrValue secant(Edges *e, IrValue x, IrValue y)
 {
-    return ir_finite(e->b, ir_build2(e->b, IR_FDIV, x, y));
+    return ir_finite(e->b, ir_div(e->b, x, y));
 }
 
 IrValue edges_sum(Edges *e, IrValue x, IrValue y)
 {
     if (!x || !y)
         return x ? x : y;
-    if (!ir_is_array(ir_build_type(e->b, x)))
-        return ir_build2(e->b, IR_FADD, x, y);
-    uint32_t count = ir_count(ir_build_type(e->b, x));
-    IrValue *sums = ARENA_ARRAY(e->derive->module->arena, IrValue, count);
-    for (uint32_t i = 0; i < count; ++i) {
-        IrValue at = ir_const_int(e->b, (int32_t)i);
-        sums[i] = ir_build2(e->b, IR_FADD, ir_build2(e->b, IR_ARRAY_GET, x, at),
-                            ir_build2(e->b, IR_ARRAY_GET, y, at));
-    }
-    return ir_build_array(e->b, IR_FLOAT, sums, count);
+    return ir_each2(e->b, IR_FADD, x, y);
 }
 
 static IrValue both(Edges *e, IrValue x, IrValue y)
@@ -85,10 +62,10 @@ IrValue edges_term(Edges *e, const EdgeCause *cause, IrValue jump, uint32_t n)
     if (!cause->cause)
         return 0;
     if (!ir_is_array(ir_build_type(b, jump))) {
-        IrValue passes = edges_both(e, n), factor = ir_finite(b, times(e, jump, cause->slope));
-        factor = passes ? ir_build_select(b, passes, factor, number(e, 0.0f)) : factor;
+        IrValue passes = edges_both(e, n), factor = ir_finite(b, ir_mul(e->b, jump, cause->slope));
+        factor = passes ? ir_build_select(b, passes, factor, ir_const_float(e->b, 0.0f)) : factor;
         factor = ir_build_detach(b, factor);
-        return times(e, factor, minus(e, cause->cause, ir_build_detach(b, cause->cause)));
+        return ir_mul(e->b, factor, ir_sub(e->b, cause->cause, ir_build_detach(b, cause->cause)));
     }
     uint32_t count = ir_count(ir_build_type(b, jump));
     IrValue *terms = ARENA_ARRAY(e->derive->module->arena, IrValue, count);
@@ -114,7 +91,7 @@ IrValue edges_choose(Edges *e, IrValue cond, IrValue x, IrValue y)
 EdgeCause edges_choose_cause(Edges *e, IrValue cond, EdgeCause x, EdgeCause y)
 {
     ASSERT(ir_build_type(e->b, cond) == ir_scalar(IR_BOOL));
-    IrValue zero = number(e, 0.0f);
+    IrValue zero = ir_const_float(e->b, 0.0f);
     const EdgeCause none = {zero, zero, zero};
     if (!x.cause && !y.cause)
         return x;
@@ -155,11 +132,11 @@ static Argument argument_of(Edges *e, IrValue v)
 static Argument difference_of(Edges *e, IrValue x, IrValue y)
 {
     Argument a = argument_of(e, x), b = argument_of(e, y);
-    a.value = minus(e, a.value, b.value);
+    a.value = ir_sub(e->b, a.value, b.value);
     for (uint32_t n = 0; n < EDGE_NEIGHBOURS; ++n) {
-        a.there[n] = minus(e, a.there[n], b.there[n]);
+        a.there[n] = ir_sub(e->b, a.there[n], b.there[n]);
         if (b.shadows[n])
-            a.shadows[n] = edges_sum(e, a.shadows[n], ir_build1(e->b, IR_FNEG, b.shadows[n]));
+            a.shadows[n] = edges_sum(e, a.shadows[n], ir_neg(e->b, b.shadows[n]));
     }
     return a;
 }
@@ -168,10 +145,10 @@ static Argument difference_of(Edges *e, IrValue x, IrValue y)
  * one to the other is smooth, since a sum over the pixels of an edge is a quadrature, and exact for smooth functions. */
 static IrValue part_along_x(Edges *e, const Argument *a)
 {
-    IrValue x = minus(e, a->there[0], a->there[1]), y = minus(e, a->there[2], a->there[3]);
-    IrValue ratio = times(e, ir_build2(e->b, IR_FDIV, y, x), ir_build2(e->b, IR_FDIV, y, x));
-    IrValue part = ir_build2(e->b, IR_FADD, number(e, 1.0f), times(e, ratio, ratio));
-    return ir_finite(e->b, ir_build2(e->b, IR_FDIV, number(e, 1.0f), part));
+    IrValue x = ir_sub(e->b, a->there[0], a->there[1]), y = ir_sub(e->b, a->there[2], a->there[3]);
+    IrValue ratio = ir_mul(e->b, ir_div(e->b, y, x), ir_div(e->b, y, x));
+    IrValue part = ir_add(e->b, ir_const_float(e->b, 1.0f), ir_mul(e->b, ratio, ratio));
+    return ir_finite(e->b, ir_div(e->b, ir_const_float(e->b, 1.0f), part));
 }
 
 /* c here - c there, as steep as the parabola through here, there and the neighbour on the other side is at `place`; as it is if that
@@ -179,10 +156,11 @@ static IrValue part_along_x(Edges *e, const Argument *a)
 static IrValue way_at(Edges *e, IrValue way, IrValue other, IrValue place)
 {
     IrBuilder *b = e->b;
-    IrValue half = number(e, 0.5f), ratio = ir_build2(b, IR_FDIV, other, way);
-    IrValue bend = times(e, ir_build2(b, IR_FADD, number(e, 1.0f), ratio), minus(e, place, half));
+    IrValue half = ir_const_float(e->b, 0.5f), ratio = ir_div(b, other, way);
+    IrValue bend =
+        ir_mul(e->b, ir_add(b, ir_const_float(e->b, 1.0f), ratio), ir_sub(e->b, place, half));
     IrValue is_small = ir_build2(b, IR_FLE, ir_build1(b, IR_FABS, bend), half);
-    IrValue steeper = times(e, way, ir_build2(b, IR_FADD, number(e, 1.0f), bend));
+    IrValue steeper = ir_mul(e->b, way, ir_add(b, ir_const_float(e->b, 1.0f), bend));
     return ir_build_select(b, is_small, steeper, way);
 }
 
@@ -191,16 +169,17 @@ static IrValue way_at(Edges *e, IrValue way, IrValue other, IrValue place)
 static void make_causes(Edges *e, const Argument *a, const IrValue *steps, bool is_sign,
                         EdgeCause *out)
 {
-    IrValue value = ir_build_detach(e->b, a->value), zero = number(e, 0.0f);
-    IrValue one = number(e, 1.0f), half = number(e, 0.5f), along_x = part_along_x(e, a);
-    IrValue parts[2] = {along_x, minus(e, one, along_x)};
+    IrValue value = ir_build_detach(e->b, a->value), zero = ir_const_float(e->b, 0.0f);
+    IrValue one = ir_const_float(e->b, 1.0f), half = ir_const_float(e->b, 0.5f),
+            along_x = part_along_x(e, a);
+    IrValue parts[2] = {along_x, ir_sub(e->b, one, along_x)};
     for (uint32_t n = 0; n < EDGE_NEIGHBOURS; ++n) {
         IrValue counts = both(e, steps[n], edges_both(e, n));
-        IrValue way = minus(e, value, a->there[n]);
-        IrValue place = is_sign ? ir_build2(e->b, IR_FDIV, value, way) : half;
-        IrValue part = times(e, parts[n / 2], minus(e, one, place));
+        IrValue way = ir_sub(e->b, value, a->there[n]);
+        IrValue place = is_sign ? ir_div(e->b, value, way) : half;
+        IrValue part = ir_mul(e->b, parts[n / 2], ir_sub(e->b, one, place));
         if (is_sign)
-            way = way_at(e, way, minus(e, value, a->there[n ^ 1]), place);
+            way = way_at(e, way, ir_sub(e->b, value, a->there[n ^ 1]), place);
         out[n].cause = edges_sum(e, a->value, a->shadows[n]);
         out[n].slope =
             ir_build_detach(e->b, ir_build_select(e->b, counts, secant(e, part, way), zero));
@@ -235,8 +214,8 @@ static void of_rounding(Edges *e, const IrInst *inst)
         IrValue x = here(e, v), y = edges_there(e, v, n);
         x = is_int ? ir_build1(e->b, IR_I2F, x) : x;
         y = is_int ? ir_build1(e->b, IR_I2F, y) : y;
-        IrValue size = ir_build1(e->b, IR_FABS, minus(e, x, y));
-        steps[n] = both(e, steps[n], ir_build2(e->b, IR_FLE, size, number(e, most)));
+        IrValue size = ir_build1(e->b, IR_FABS, ir_sub(e->b, x, y));
+        steps[n] = both(e, steps[n], ir_build2(e->b, IR_FLE, size, ir_const_float(e->b, most)));
     }
     make_causes(e, &a, steps, inst->op == IR_SIGN, causes);
     for (uint32_t n = 0; n < EDGE_NEIGHBOURS; ++n) {
@@ -244,7 +223,7 @@ static void of_rounding(Edges *e, const IrInst *inst)
             *cause_of(e, v, n) = causes[n];
         else
             e->shadows[(size_t)v * EDGE_NEIGHBOURS + n] =
-                edges_term(e, &causes[n], minus(e, here(e, v), edges_there(e, v, n)), n);
+                edges_term(e, &causes[n], ir_sub(e->b, here(e, v), edges_there(e, v, n)), n);
     }
 }
 
@@ -253,27 +232,26 @@ static void of_fmod(Edges *e, const IrInst *inst)
 {
     IrBuilder *b = e->b;
     IrValue x = ir_args(e->f, inst)[0], y = ir_args(e->f, inst)[1], v = inst->result_first;
-    Argument ratio = {.value = ir_build2(b, IR_FDIV, e->clone->map[x], e->clone->map[y])};
+    Argument ratio = {.value = ir_div(b, e->clone->map[x], e->clone->map[y])};
     IrValue quotient, step[EDGE_NEIGHBOURS], toggles[EDGE_NEIGHBOURS], other[EDGE_NEIGHBOURS];
     EdgeCause causes[EDGE_NEIGHBOURS];
-    quotient = ir_build2(b, IR_FDIV, minus(e, here(e, x), here(e, v)), here(e, y));
+    quotient = ir_div(b, ir_sub(e->b, here(e, x), here(e, v)), here(e, y));
     quotient = ir_build1(b, IR_ROUND, quotient);
     for (uint32_t n = 0; n < EDGE_NEIGHBOURS; ++n) {
         IrValue xn = edges_there(e, x, n), yn = edges_there(e, y, n);
-        ratio.there[n] = ir_build2(b, IR_FDIV, xn, yn);
-        other[n] =
-            ir_build1(b, IR_ROUND, ir_build2(b, IR_FDIV, minus(e, xn, edges_there(e, v, n)), yn));
-        step[n] = minus(e, quotient, other[n]);
-        toggles[n] = ir_build2(b, IR_FEQ, ir_build1(b, IR_FABS, step[n]), number(e, 1.0f));
+        ratio.there[n] = ir_div(b, xn, yn);
+        other[n] = ir_build1(b, IR_ROUND, ir_div(b, ir_sub(e->b, xn, edges_there(e, v, n)), yn));
+        step[n] = ir_sub(e->b, quotient, other[n]);
+        toggles[n] =
+            ir_build2(b, IR_FEQ, ir_build1(b, IR_FABS, step[n]), ir_const_float(e->b, 1.0f));
     }
     make_causes(e, &ratio, toggles, false, causes);
     for (uint32_t n = 0; n < EDGE_NEIGHBOURS; ++n) {
-        IrValue jump = ir_build1(b, IR_FNEG, times(e, here(e, y), step[n]));
+        IrValue jump = ir_neg(b, ir_mul(e->b, here(e, y), step[n]));
         IrValue passed = shadow(e, x, n);
         if (shadow(e, y, n))
             passed = edges_sum(
-                e, passed,
-                ir_build1(b, IR_FNEG, times(e, ir_build_detach(b, quotient), shadow(e, y, n))));
+                e, passed, ir_neg(b, ir_mul(e->b, ir_build_detach(b, quotient), shadow(e, y, n))));
         e->shadows[(size_t)v * EDGE_NEIGHBOURS + n] =
             edges_sum(e, edges_term(e, &causes[n], jump, n), passed);
     }
@@ -338,7 +316,7 @@ static IrValue of_index(Edges *e, const IrInst *inst, IrValue index, uint32_t n)
     if (inst->op == IR_ARRAY_GET) /* what would be read there at this index */
         value = ir_build2(e->b, IR_ARRAY_GET, edges_there(e, ir_args(e->f, inst)[0], n),
                           here(e, index));
-    return edges_term(e, cause_of(e, index, n), minus(e, value, other), n);
+    return edges_term(e, cause_of(e, index, n), ir_sub(e->b, value, other), n);
 }
 
 IrValue edges_jump(Edges *e, IrValue cond, IrValue x, IrValue x_there, IrValue y, IrValue y_there,
@@ -346,24 +324,27 @@ IrValue edges_jump(Edges *e, IrValue cond, IrValue x, IrValue x_there, IrValue y
 {
     IrBuilder *b = e->b;
     IrValue sum =
-        ir_build2(b, IR_FADD, minus(e, detached(e, x), detached(e, y)), minus(e, x_there, y_there));
-    IrValue half = times(e, sum, ir_build_select(b, cond, number(e, 0.5f), number(e, -0.5f)));
+        ir_add(b, ir_sub(e->b, detached(e, x), detached(e, y)), ir_sub(e->b, x_there, y_there));
+    IrValue half =
+        ir_mul(e->b, sum,
+               ir_build_select(b, cond, ir_const_float(e->b, 0.5f), ir_const_float(e->b, -0.5f)));
     IrValue size = ir_build1(b, IR_FABS, half);
-    return ir_build_select(b, ir_build2(b, IR_FLE, size, number(e, FLT_MAX)), half, otherwise);
+    return ir_build_select(b, ir_build2(b, IR_FLE, size, ir_const_float(e->b, FLT_MAX)), half,
+                           otherwise);
 }
 
 static IrValue of_select(Edges *e, const IrInst *inst, uint32_t n)
 {
     const IrValue *a = ir_args(e->f, inst);
-    IrValue cond = here(e, a[0]), zero = number(e, 0.0f), jump = 0;
+    IrValue cond = here(e, a[0]), zero = ir_const_float(e->b, 0.0f), jump = 0;
     IrValue x = edges_there(e, a[1], n), y = edges_there(e, a[2], n);
     if (cause_of(e, a[0], n)->cause) {
         IrValue toggles = edges_differs(e, cond, edges_there(e, a[0], n));
-        IrValue size = ir_build_select(e->b, cond, minus(e, x, y), minus(e, y, x));
+        IrValue size = ir_build_select(e->b, cond, ir_sub(e->b, x, y), ir_sub(e->b, y, x));
         if (!e->jumps[a[1]] && !e->jumps[a[2]])
             size = edges_jump(
                 e, cond, here(e, a[1]), x, here(e, a[2]), y,
-                minus(e, here(e, inst->result_first), edges_there(e, inst->result_first, n)));
+                ir_sub(e->b, here(e, inst->result_first), edges_there(e, inst->result_first, n)));
         jump = edges_term(e, cause_of(e, a[0], n), ir_build_select(e->b, toggles, size, zero), n);
     }
     IrValue sx = shadow(e, a[1], n), sy = shadow(e, a[2], n);
@@ -376,16 +357,17 @@ static IrValue of_select(Edges *e, const IrInst *inst, uint32_t n)
 static IrValue secant_by(Edges *e, const IrInst *inst, uint32_t i, uint32_t n)
 {
     const IrValue *a = ir_args(e->f, inst);
-    IrValue way = minus(e, here(e, a[i]), edges_there(e, a[i], n)), first, last;
+    IrValue way = ir_sub(e->b, here(e, a[i]), edges_there(e, a[i], n)), first, last;
     if (inst->op == IR_FMUL)
         return i == 0 ? here(e, a[1]) : edges_there(e, a[0], n);
     if (inst->arg_count == 1)
         return secant(
-            e, minus(e, here(e, inst->result_first), edges_there(e, inst->result_first, n)), way);
+            e, ir_sub(e->b, here(e, inst->result_first), edges_there(e, inst->result_first, n)),
+            way);
     IrValue between = ir_build2(e->b, (IrOp)inst->op, edges_there(e, a[0], n), here(e, a[1]));
     first = i == 0 ? here(e, inst->result_first) : between;
     last = i == 0 ? between : edges_there(e, inst->result_first, n);
-    return secant(e, minus(e, first, last), way);
+    return secant(e, ir_sub(e->b, first, last), way);
 }
 
 static IrValue of_function(Edges *e, const IrInst *inst, uint32_t n)
@@ -398,9 +380,9 @@ static IrValue of_function(Edges *e, const IrInst *inst, uint32_t n)
         if (!s)
             continue;
         if (inst->op == IR_FNEG || (inst->op == IR_FSUB && i == 1))
-            s = ir_build1(e->b, IR_FNEG, s);
+            s = ir_neg(e->b, s);
         else if (inst->op != IR_FADD && inst->op != IR_FSUB)
-            s = times(e, ir_build_detach(e->b, secant_by(e, inst, i, n)), s);
+            s = ir_mul(e->b, ir_build_detach(e->b, secant_by(e, inst, i, n)), s);
         sum = edges_sum(e, sum, s);
     }
     return sum;

@@ -2,6 +2,7 @@
  * if the point takes the arm, or a part of its footprint does. */
 #include "ssl/passes/filter.h"
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/report.h"
 #include <float.h>
 #include <string.h>
@@ -358,12 +359,11 @@ static IrValue mix(Filter *w, const Coverage *c, IrValue plain, IrValue x, IrVal
     if (x == y)
         return x;
     if (ir_build_type(b, x) == ir_scalar(IR_CLOSURE)) {
-        IrValue part = c->k, rest = ir_build2(b, IR_FSUB, ir_const_float(b, 1.0f), part);
+        IrValue part = c->k, rest = ir_sub(b, ir_const_float(b, 1.0f), part);
         return ir_build2(b, IR_CLOSURE_ADD, ir_build_closure_scale(b, x, part, part, part),
                          ir_build_closure_scale(b, y, rest, rest, rest));
     }
-    IrValue mean =
-        ir_build2(b, IR_FADD, y, ir_build2(b, IR_FMUL, c->k, ir_build2(b, IR_FSUB, x, y)));
+    IrValue mean = ir_add(b, y, ir_mul(b, c->k, ir_sub(b, x, y)));
     IrValue is_finite =
         ir_build2(b, IR_FLE, ir_build1(b, IR_FABS, mean), ir_const_float(b, FLT_MAX));
     return ir_build_select(b, ir_build2(b, IR_BAND, c->is_soft, is_finite), mean,

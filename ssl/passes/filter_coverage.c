@@ -9,34 +9,10 @@
  * the sum less 1, right if they are parallel: weighted by the cosine of the angle. The two ends are the bounds of
  * Frechet [Nelsen2006 ch. 2]. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/filter.h"
 
 #define WIDTH_MAX 0x1p20f /* in periods; beyond, rounding leaves nothing of the phase */
-
-static IrValue number(Filter *w, float x)
-{
-    return ir_const_float(w->b, x);
-}
-
-static IrValue add(Filter *w, IrValue x, IrValue y)
-{
-    return ir_build2(w->b, IR_FADD, x, y);
-}
-
-static IrValue subtract(Filter *w, IrValue x, IrValue y)
-{
-    return ir_build2(w->b, IR_FSUB, x, y);
-}
-
-static IrValue mul(Filter *w, IrValue x, IrValue y)
-{
-    return ir_build2(w->b, IR_FMUL, x, y);
-}
-
-static IrValue over(Filter *w, IrValue x, IrValue y)
-{
-    return ir_build2(w->b, IR_FDIV, x, y);
-}
 
 /* NaN becomes `low`. */
 static IrValue clamped(Filter *w, IrValue x, IrValue low, IrValue high)
@@ -46,29 +22,29 @@ static IrValue clamped(Filter *w, IrValue x, IrValue low, IrValue high)
 
 static IrValue unit(Filter *w, IrValue x)
 {
-    return clamped(w, x, number(w, 0.0f), number(w, 1.0f));
+    return clamped(w, x, ir_const_float(w->b, 0.0f), ir_const_float(w->b, 1.0f));
 }
 
 static IrValue one_minus(Filter *w, IrValue x)
 {
-    return subtract(w, number(w, 1.0f), x);
+    return ir_sub(w->b, ir_const_float(w->b, 1.0f), x);
 }
 
 static IrValue is_positive(Filter *w, IrValue x)
 {
-    return ir_build2(w->b, IR_FGT, x, number(w, 0.0f));
+    return ir_build2(w->b, IR_FGT, x, ir_const_float(w->b, 0.0f));
 }
 
 static IrValue from_bool(Filter *w, IrValue x)
 {
-    return ir_build_select(w->b, x, number(w, 1.0f), number(w, 0.0f));
+    return ir_build_select(w->b, x, ir_const_float(w->b, 1.0f), ir_const_float(w->b, 0.0f));
 }
 
 /* The coverage k of a footprint that is wider than 0 where `is_wide`; elsewhere that of a point. */
 static Coverage covered(Filter *w, IrValue is_wide, IrValue k, IrValue plain)
 {
-    IrValue inside =
-        ir_build2(w->b, IR_BAND, is_positive(w, k), ir_build2(w->b, IR_FLT, k, number(w, 1.0f)));
+    IrValue inside = ir_build2(w->b, IR_BAND, is_positive(w, k),
+                               ir_build2(w->b, IR_FLT, k, ir_const_float(w->b, 1.0f)));
     IrValue soft = ir_build2(w->b, IR_BAND, is_wide, inside);
     return (Coverage){.k = ir_build_select(w->b, soft, k, from_bool(w, plain)), .is_soft = soft};
 }
@@ -89,13 +65,13 @@ static IrValue footprint(Filter *w, IrValue length)
 {
     if (w->footprint == UINT32_MAX)
         return length;
-    return mul(w, length, ir_build_global(w->b, IR_FLOAT, w->footprint, IR_SHADOW_VALUE, 0));
+    return ir_mul(w->b, length, ir_build_global(w->b, IR_FLOAT, w->footprint, IR_SHADOW_VALUE, 0));
 }
 
 static IrValue width_of(Filter *w, IrValue t)
 {
     IrValue length = ir_build2(w->b, IR_HYPOT, step(w, IR_DDX, t), step(w, IR_DDY, t));
-    return ir_build2(w->b, IR_FMIN, footprint(w, length), number(w, WIDTH_MAX));
+    return ir_build2(w->b, IR_FMIN, footprint(w, length), ir_const_float(w->b, WIDTH_MAX));
 }
 
 /* --- one edge ----------------------------------------------------------------------------------- */
@@ -103,17 +79,17 @@ static IrValue width_of(Filter *w, IrValue t)
 /* cells: what is compared is CELLS; where the footprint is half a period or more, it has many edges, and is not known. */
 static Coverage of_edge(Filter *w, IrValue x, IrValue y, IrValue plain, const Shape *const cells[2])
 {
-    IrValue c = subtract(w, y, x);
+    IrValue c = ir_sub(w->b, y, x);
     IrValue dx = step(w, IR_DDX, c), dy = step(w, IR_DDY, c);
     IrValue length = ir_build2(w->b, IR_HYPOT, dx, dy);
     IrValue wide = footprint(w, length);
-    IrValue k = unit(w, add(w, number(w, 0.5f), over(w, c, wide)));
+    IrValue k = unit(w, ir_add(w->b, ir_const_float(w->b, 0.5f), ir_div(w->b, c, wide)));
     IrValue is_wide = is_positive(w, wide);
     for (uint32_t i = 0; i < 2; ++i)
         for (uint32_t j = 0; j < cells[i]->phase_count; ++j)
-            is_wide =
-                ir_build2(w->b, IR_BAND, is_wide,
-                          ir_build2(w->b, IR_FLT, width_of(w, cells[i]->t[j]), number(w, 0.5f)));
+            is_wide = ir_build2(
+                w->b, IR_BAND, is_wide,
+                ir_build2(w->b, IR_FLT, width_of(w, cells[i]->t[j]), ir_const_float(w->b, 0.5f)));
     Coverage made = covered(w, is_wide, k, plain);
     made.dx = dx;
     made.dy = dy;
@@ -125,27 +101,27 @@ static Coverage of_edge(Filter *w, IrValue x, IrValue y, IrValue plain, const Sh
 
 static IrValue to_nearest(Filter *w, IrValue x)
 {
-    return subtract(w, x, ir_build1(w->b, IR_FLOOR, add(w, x, number(w, 0.5f))));
+    return ir_sub(w->b, x, ir_build1(w->b, IR_FLOOR, ir_add(w->b, x, ir_const_float(w->b, 0.5f))));
 }
 
 /* The part of a footprint around t, of `wide` periods, in which low <= t - floor(t) < high. */
 static IrValue pulse(Filter *w, IrValue t, IrValue wide, IrValue low, IrValue high)
 {
-    IrValue half = number(w, 0.5f);
-    IrValue duty = unit(w, subtract(w, high, low));
+    IrValue half = ir_const_float(w->b, 0.5f);
+    IrValue duty = unit(w, ir_sub(w->b, high, low));
     IrValue whole = ir_build1(w->b, IR_FLOOR, wide);
-    IrValue rest = subtract(w, wide, whole);
-    IrValue centre = add(w, t, mul(w, whole, half));
-    IrValue divisor = ir_build2(w->b, IR_FMAX, rest, number(w, 1e-30f));
-    IrValue from_rise = to_nearest(w, subtract(w, centre, low));
-    IrValue from_fall = to_nearest(w, subtract(w, centre, high));
-    IrValue risen = unit(w, add(w, half, over(w, from_rise, divisor)));
-    IrValue fallen = unit(w, add(w, half, over(w, from_fall, divisor)));
+    IrValue rest = ir_sub(w->b, wide, whole);
+    IrValue centre = ir_add(w->b, t, ir_mul(w->b, whole, half));
+    IrValue divisor = ir_build2(w->b, IR_FMAX, rest, ir_const_float(w->b, 1e-30f));
+    IrValue from_rise = to_nearest(w, ir_sub(w->b, centre, low));
+    IrValue from_fall = to_nearest(w, ir_sub(w->b, centre, high));
+    IrValue risen = unit(w, ir_add(w->b, half, ir_div(w->b, from_rise, divisor)));
+    IrValue fallen = unit(w, ir_add(w->b, half, ir_div(w->b, from_fall, divisor)));
     IrValue begin = from_bool(w, ir_build2(w->b, IR_FLT, from_rise, from_fall));
-    IrValue in_rest = mul(w, rest, add(w, subtract(w, risen, fallen), begin));
-    IrValue k = unit(w, over(w, add(w, mul(w, whole, duty), in_rest), wide));
+    IrValue in_rest = ir_mul(w->b, rest, ir_add(w->b, ir_sub(w->b, risen, fallen), begin));
+    IrValue k = unit(w, ir_div(w->b, ir_add(w->b, ir_mul(w->b, whole, duty), in_rest), wide));
     IrValue is_part = ir_build2(w->b, IR_BAND, is_positive(w, duty),
-                                ir_build2(w->b, IR_FLT, duty, number(w, 1.0f)));
+                                ir_build2(w->b, IR_FLT, duty, ir_const_float(w->b, 1.0f)));
     return ir_build_select(w->b, is_part, k, duty);
 }
 
@@ -168,7 +144,7 @@ static Coverage of_both(Filter *w, const Coverage *x, const Coverage *y)
     IrValue high = ir_build2(w->b, IR_FMAX, low, ir_build2(w->b, IR_FMIN, x->high, y->high));
     IrValue soft = ir_build2(w->b, IR_BOR, x->is_soft, y->is_soft);
     IrValue k = pulse(w, x->t, x->t_width, low, high);
-    return (Coverage){.k = ir_build_select(w->b, soft, k, mul(w, x->k, y->k)),
+    return (Coverage){.k = ir_build_select(w->b, soft, k, ir_mul(w->b, x->k, y->k)),
                       .is_soft = soft,
                       .t = x->t,
                       .t_width = x->t_width,
@@ -192,8 +168,8 @@ static Coverage of_interval(Filter *w, IrValue t, IrValue low, IrValue high, IrV
 /* Where a value with a period is less than `limit`. */
 static Coverage below(Filter *w, const Shape *s, IrValue limit, IrValue plain)
 {
-    IrValue zero = number(w, 0.0f), one = number(w, 1.0f);
-    IrValue at = over(w, subtract(w, limit, s->offset), s->slope);
+    IrValue zero = ir_const_float(w->b, 0.0f), one = ir_const_float(w->b, 1.0f);
+    IrValue at = ir_div(w->b, ir_sub(w->b, limit, s->offset), s->slope);
     IrValue is_up = is_positive(w, s->slope);
     if (s->kind == SHAPE_SAW) {
         at = unit(w, at);
@@ -202,15 +178,16 @@ static Coverage below(Filter *w, const Shape *s, IrValue limit, IrValue plain)
     }
     if (s->kind == SHAPE_TRIANGLE) {
         at = ir_build2(w->b, IR_FMAX, at, zero);
-        return of_interval(w, s->t[0], unit(w, subtract(w, s->centre, at)),
-                           unit(w, add(w, s->centre, at)), is_up, plain);
+        return of_interval(w, s->t[0], unit(w, ir_sub(w->b, s->centre, at)),
+                           unit(w, ir_add(w->b, s->centre, at)), is_up, plain);
     }
     ASSERT(s->kind == SHAPE_WAVE); /* above `at` around t = 1/4 */
-    IrValue half_width = mul(w, ir_build1(w->b, IR_ACOS, clamped(w, at, number(w, -1.0f), one)),
-                             number(w, 0.159154943f));
-    IrValue quarter = number(w, 0.25f);
-    return of_interval(w, s->t[0], subtract(w, quarter, half_width), add(w, quarter, half_width),
-                       ir_build1(w->b, IR_BNOT, is_up), plain);
+    IrValue half_width =
+        ir_mul(w->b, ir_build1(w->b, IR_ACOS, clamped(w, at, ir_const_float(w->b, -1.0f), one)),
+               ir_const_float(w->b, 0.159154943f));
+    IrValue quarter = ir_const_float(w->b, 0.25f);
+    return of_interval(w, s->t[0], ir_sub(w->b, quarter, half_width),
+                       ir_add(w->b, quarter, half_width), ir_build1(w->b, IR_BNOT, is_up), plain);
 }
 
 static bool has_period(ShapeKind kind)
@@ -221,8 +198,8 @@ static bool has_period(ShapeKind kind)
 static Shape negated(Filter *w, const Shape *s)
 {
     Shape out = *s;
-    out.offset = ir_build1(w->b, IR_FNEG, s->offset);
-    out.slope = ir_build1(w->b, IR_FNEG, s->slope);
+    out.offset = ir_neg(w->b, s->offset);
+    out.slope = ir_neg(w->b, s->slope);
     return out;
 }
 
@@ -231,16 +208,19 @@ static Shape negated(Filter *w, const Shape *s)
 Coverage filter_odd(Filter *w, const Shape *x)
 {
     ASSERT(x->kind == SHAPE_ODD && x->phase_count <= FILTER_PHASES_MAX);
-    IrValue half = number(w, 0.5f), one = number(w, 1.0f), two = number(w, 2.0f);
-    IrValue sign = number(w, x->is_flipped ? -1.0f : 1.0f), soft = ir_const_bool(w->b, false);
+    IrValue half = ir_const_float(w->b, 0.5f), one = ir_const_float(w->b, 1.0f),
+            two = ir_const_float(w->b, 2.0f);
+    IrValue sign = ir_const_float(w->b, x->is_flipped ? -1.0f : 1.0f),
+            soft = ir_const_bool(w->b, false);
     for (uint32_t i = 0; i < x->phase_count; ++i) {
-        IrValue t = mul(w, x->t[i], half); /* even in the first half of its period */
-        IrValue rest = subtract(w, t, ir_build1(w->b, IR_FLOOR, t));
-        Coverage even = of_pulse(w, t, number(w, 0.0f), half, ir_build2(w->b, IR_FLT, rest, half));
-        sign = mul(w, sign, subtract(w, mul(w, two, even.k), one));
+        IrValue t = ir_mul(w->b, x->t[i], half); /* even in the first half of its period */
+        IrValue rest = ir_sub(w->b, t, ir_build1(w->b, IR_FLOOR, t));
+        Coverage even =
+            of_pulse(w, t, ir_const_float(w->b, 0.0f), half, ir_build2(w->b, IR_FLT, rest, half));
+        sign = ir_mul(w->b, sign, ir_sub(w->b, ir_mul(w->b, two, even.k), one));
         soft = ir_build2(w->b, IR_BOR, soft, even.is_soft);
     }
-    return (Coverage){.k = mul(w, half, subtract(w, one, sign)), .is_soft = soft};
+    return (Coverage){.k = ir_mul(w->b, half, ir_sub(w->b, one, sign)), .is_soft = soft};
 }
 
 /* --- comparisons ---------------------------------------------------------------------------------- */
@@ -300,7 +280,7 @@ Coverage filter_less(Filter *w, Operand x, Operand y, IrValue plain, const char 
         return below(w, a, y.v, plain);
     if (has_period(b->kind) && a->kind == SHAPE_SMOOTH) { /* -y < -x */
         const Shape turned = negated(w, b);
-        return below(w, &turned, ir_build1(w->b, IR_FNEG, x.v), plain);
+        return below(w, &turned, ir_neg(w->b, x.v), plain);
     }
     *out_rule = "both sides have periods, or one is a sum of roundings";
     return (Coverage){0};
@@ -312,8 +292,8 @@ Coverage filter_not(Filter *w, Coverage x)
 {
     Coverage out = {.k = one_minus(w, x.k), .is_soft = x.is_soft, .width = x.width};
     if (x.width) {
-        out.dx = ir_build1(w->b, IR_FNEG, x.dx);
-        out.dy = ir_build1(w->b, IR_FNEG, x.dy);
+        out.dx = ir_neg(w->b, x.dx);
+        out.dy = ir_neg(w->b, x.dy);
     }
     return out;
 }
@@ -328,17 +308,18 @@ Coverage filter_and(Filter *w, Coverage x, Coverage y)
     ASSERT(x.k && y.k);
     if (x.t && x.t == y.t)
         return of_both(w, &x, &y);
-    IrValue k = mul(w, x.k, y.k);
+    IrValue k = ir_mul(w->b, x.k, y.k);
     if (x.width && y.width) {
-        IrValue zero = number(w, 0.0f), one = number(w, 1.0f);
-        IrValue dot = add(w, mul(w, over(w, x.dx, x.width), over(w, y.dx, y.width)),
-                          mul(w, over(w, x.dy, x.width), over(w, y.dy, y.width)));
-        IrValue cosine = clamped(w, dot, number(w, -1.0f), one);
-        IrValue least = ir_build2(w->b, IR_FMAX, subtract(w, add(w, x.k, y.k), one), zero);
+        IrValue zero = ir_const_float(w->b, 0.0f), one = ir_const_float(w->b, 1.0f);
+        IrValue dot =
+            ir_add(w->b, ir_mul(w->b, ir_div(w->b, x.dx, x.width), ir_div(w->b, y.dx, y.width)),
+                   ir_mul(w->b, ir_div(w->b, x.dy, x.width), ir_div(w->b, y.dy, y.width)));
+        IrValue cosine = clamped(w, dot, ir_const_float(w->b, -1.0f), one);
+        IrValue least = ir_build2(w->b, IR_FMAX, ir_sub(w->b, ir_add(w->b, x.k, y.k), one), zero);
         IrValue parallel = ir_build_select(w->b, is_positive(w, cosine),
                                            ir_build2(w->b, IR_FMIN, x.k, y.k), least);
         IrValue weight = ir_build1(w->b, IR_FABS, cosine);
-        k = add(w, k, mul(w, weight, subtract(w, parallel, k)));
+        k = ir_add(w->b, k, ir_mul(w->b, weight, ir_sub(w->b, parallel, k)));
     }
     return (Coverage){.k = k, .is_soft = either(w, x.is_soft, y.is_soft)};
 }
@@ -348,7 +329,7 @@ Coverage filter_or(Filter *w, Coverage x, Coverage y)
     if (!(x.t && x.t == y.t))
         return filter_not(w, filter_and(w, filter_not(w, x), filter_not(w, y)));
     const Coverage both = of_both(w, &x, &y);
-    return (Coverage){.k = subtract(w, add(w, x.k, y.k), both.k), .is_soft = both.is_soft};
+    return (Coverage){.k = ir_sub(w->b, ir_add(w->b, x.k, y.k), both.k), .is_soft = both.is_soft};
 }
 
 Coverage filter_xor(Filter *w, Coverage x, Coverage y)
@@ -359,6 +340,6 @@ Coverage filter_xor(Filter *w, Coverage x, Coverage y)
 Coverage filter_choice(Filter *w, Coverage cond, Coverage x, Coverage y)
 {
     ASSERT(cond.k && x.k && y.k);
-    IrValue k = add(w, y.k, mul(w, cond.k, subtract(w, x.k, y.k)));
+    IrValue k = ir_add(w->b, y.k, ir_mul(w->b, cond.k, ir_sub(w->b, x.k, y.k)));
     return (Coverage){.k = k, .is_soft = either(w, cond.is_soft, either(w, x.is_soft, y.is_soft))};
 }

@@ -1,5 +1,6 @@
 /* Shapes of values, from those of an operation's arguments. A loop's states are taken as smooth inside of it. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/filter.h"
 #include <math.h>
 #include <string.h>
@@ -23,11 +24,6 @@ static Shape jumps(const char *why)
 static bool has_period(const Shape *s)
 {
     return s->kind == SHAPE_SAW || s->kind == SHAPE_TRIANGLE || s->kind == SHAPE_WAVE;
-}
-
-static IrValue number(Filter *w, float x)
-{
-    return ir_const_float(w->b, x);
 }
 
 /* --- cells -------------------------------------------------------------------------------------- */
@@ -158,13 +154,13 @@ static Shape of_sum(Filter *w, uint32_t op, const Operand *args)
     if (x->kind == SHAPE_SMOOTH && has_period(y)) {
         Shape out = *y;
         out.offset = ir_build2(w->b, (IrOp)op, args[0].v, y->offset);
-        out.slope = is_difference ? ir_build1(w->b, IR_FNEG, y->slope) : y->slope;
+        out.slope = is_difference ? ir_neg(w->b, y->slope) : y->slope;
         return out;
     }
     if (is_difference && x->kind == SHAPE_SMOOTH && y->is_floor) {
-        IrValue width = y->kind == SHAPE_STEPS ? y->slope : number(w, 1.0f);
+        IrValue width = y->kind == SHAPE_STEPS ? y->slope : ir_const_float(w->b, 1.0f);
         if (is_product(w, args[0].v, y->t[0], width))
-            return with_period(SHAPE_SAW, y->t[0], number(w, 0.0f), width, 0);
+            return with_period(SHAPE_SAW, y->t[0], ir_const_float(w->b, 0.0f), width, 0);
     }
     if (x->kind == SHAPE_WHOLE || y->kind == SHAPE_WHOLE)
         return sum_of_wholes(w, args);
@@ -212,9 +208,9 @@ static Shape of_abs(Filter *w, const Operand *arg)
         return without_value(x);
     if (x->kind != SHAPE_SAW)
         return of_values(arg, 1);
-    IrValue centre = ir_build1(w->b, IR_FNEG, ir_build2(w->b, IR_FDIV, x->offset, x->slope));
-    return with_period(SHAPE_TRIANGLE, x->t[0], number(w, 0.0f), ir_build1(w->b, IR_FABS, x->slope),
-                       centre);
+    IrValue centre = ir_neg(w->b, ir_div(w->b, x->offset, x->slope));
+    return with_period(SHAPE_TRIANGLE, x->t[0], ir_const_float(w->b, 0.0f),
+                       ir_build1(w->b, IR_FABS, x->slope), centre);
 }
 
 static Shape of_negation(Filter *w, const Operand *arg)
@@ -222,7 +218,7 @@ static Shape of_negation(Filter *w, const Operand *arg)
     const Shape *x = arg->shape;
     if (x->kind == SHAPE_WHOLE)
         return without_value(x);
-    return has_period(x) ? scaled(w, x, IR_FMUL, number(w, -1.0f)) : of_values(arg, 1);
+    return has_period(x) ? scaled(w, x, IR_FMUL, ir_const_float(w->b, -1.0f)) : of_values(arg, 1);
 }
 
 static Shape of_rounding(Filter *w, uint32_t op, const Operand *arg)
@@ -239,9 +235,9 @@ static Shape of_rounding(Filter *w, uint32_t op, const Operand *arg)
         return out;
     }
     case IR_CEIL: /* -floor(-t) */
-        return whole(ir_build1(w->b, IR_FNEG, arg->v));
+        return whole(ir_neg(w->b, arg->v));
     case IR_ROUND:
-        return whole(ir_build2(w->b, IR_FADD, ir_build1(w->b, IR_FABS, arg->v), number(w, 0.5f)));
+        return whole(ir_add(w->b, ir_build1(w->b, IR_FABS, arg->v), ir_const_float(w->b, 0.5f)));
     default: /* toward zero */
         return whole(ir_build1(w->b, IR_FABS, arg->v));
     }
@@ -251,10 +247,10 @@ static Shape of_wave(Filter *w, uint32_t op, const Operand *arg)
 {
     if (arg->shape->kind != SHAPE_SMOOTH)
         return of_values(arg, 1);
-    IrValue t = ir_build2(w->b, IR_FMUL, arg->v, number(w, 0.159154943f));
+    IrValue t = ir_mul(w->b, arg->v, ir_const_float(w->b, 0.159154943f));
     if (op == IR_COS)
-        t = ir_build2(w->b, IR_FADD, t, number(w, 0.25f));
-    return with_period(SHAPE_WAVE, t, number(w, 0.0f), number(w, 1.0f), 0);
+        t = ir_add(w->b, t, ir_const_float(w->b, 0.25f));
+    return with_period(SHAPE_WAVE, t, ir_const_float(w->b, 0.0f), ir_const_float(w->b, 1.0f), 0);
 }
 
 /* --- the smaller and the greater, remainders ------------------------------------------------------ */
@@ -295,7 +291,7 @@ static Shape of_library(Filter *w, FilterLibrary name, const Operand *args)
 {
     ASSERT(name < LIBRARY_NONE);
     const Shape *x = args[0].shape;
-    IrValue zero = number(w, 0.0f), one = number(w, 1.0f);
+    IrValue zero = ir_const_float(w->b, 0.0f), one = ir_const_float(w->b, 1.0f);
     if (name == LIBRARY_STEP)
         return jumps(CHOSEN);
     if (x->kind == SHAPE_JUMPS)
@@ -307,8 +303,7 @@ static Shape of_library(Filter *w, FilterLibrary name, const Operand *args)
         return of_remainder(w, args, 2, false);
     if (x->kind != SHAPE_SMOOTH || args[1].shape->kind != SHAPE_SMOOTH)
         return jumps(ROUNDED);
-    return with_period(SHAPE_SAW, ir_build2(w->b, IR_FDIV, args[0].v, args[1].v), zero, args[1].v,
-                       0);
+    return with_period(SHAPE_SAW, ir_div(w->b, args[0].v, args[1].v), zero, args[1].v, 0);
 }
 
 /* Whether a function of the user, and what it calls, has no jumps of its own. */
@@ -351,8 +346,8 @@ static Shape from_parity(Filter *w, const Operand *x)
 {
     static const Shape smooth;
     bool is_int = ir_build_type(w->b, x->v) == ir_scalar(IR_INT);
-    IrValue one = is_int ? ir_const_int(w->b, 1) : number(w, 1.0f);
-    IrValue zero = is_int ? ir_const_int(w->b, 0) : number(w, 0.0f);
+    IrValue one = is_int ? ir_const_int(w->b, 1) : ir_const_float(w->b, 1.0f);
+    IrValue zero = is_int ? ir_const_int(w->b, 0) : ir_const_float(w->b, 0.0f);
     const Coverage odd = filter_odd(w, x->shape);
     return filter_choice_shape(w, &odd, (Operand){one, &smooth}, (Operand){zero, &smooth});
 }

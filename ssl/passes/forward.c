@@ -10,6 +10,7 @@
  * vanish without algebra that IEEE arithmetic forbids.
  * [Griewank2008 ch. 3] */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/demand.h"
 #include "ssl/passes/partials.h"
 #include "ssl/passes/pass.h"
@@ -212,8 +213,8 @@ static void make_lookup(IrClone *c, const IrInst *inst)
                 IrValue tangent = tangents_of(c, source[k])[d];
                 if (!wants(demand_of(c, v), d) || !tangent)
                     continue;
-                IrValue term = ir_build2(c->to, IR_FMUL, results[4 + 4 * k + i], tangent);
-                sum = sum ? ir_build2(c->to, IR_FADD, sum, term) : term;
+                IrValue term = ir_mul(c->to, results[4 + 4 * k + i], tangent);
+                sum = sum ? ir_add(c->to, sum, term) : term;
             }
             set_tangent(c, v, d, sum);
         }

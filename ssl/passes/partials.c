@@ -3,6 +3,7 @@
  * argument. docs/internals/derivatives.md has the table of guards and of the values there. */
 #include "ssl/passes/partials.h"
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/ir/ir_clone.h"
 #include <float.h>
 #include <math.h>
@@ -11,47 +12,22 @@
 #define LOG2_E  1.442695040888963f
 #define LOG10_E 0.434294481903252f
 
-static IrValue number(IrBuilder *b, float x)
-{
-    return ir_const_float(b, x);
-}
-
-static IrValue add(IrBuilder *b, IrValue x, IrValue y)
-{
-    return ir_build2(b, IR_FADD, x, y);
-}
-
-static IrValue mul(IrBuilder *b, IrValue x, IrValue y)
-{
-    return ir_build2(b, IR_FMUL, x, y);
-}
-
-static IrValue over(IrBuilder *b, IrValue x, IrValue y)
-{
-    return ir_build2(b, IR_FDIV, x, y);
-}
-
-static IrValue negate(IrBuilder *b, IrValue x)
-{
-    return ir_build1(b, IR_FNEG, x);
-}
-
 /* Returns p where the condition holds, else 0. */
 static IrValue where(IrBuilder *b, IrValue cond, IrValue p)
 {
-    return ir_build_select(b, cond, p, number(b, 0.0f));
+    return ir_build_select(b, cond, p, ir_const_float(b, 0.0f));
 }
 
 IrValue ir_finite(IrBuilder *b, IrValue v)
 {
     IrValue size = ir_build1(b, IR_FABS, v);
-    return where(b, ir_build2(b, IR_FLE, size, number(b, FLT_MAX)), v);
+    return where(b, ir_build2(b, IR_FLE, size, ir_const_float(b, FLT_MAX)), v);
 }
 
 static IrValue one_minus_square(IrBuilder *b, IrValue x)
 {
-    IrValue one = number(b, 1.0f);
-    return mul(b, ir_build2(b, IR_FSUB, one, x), add(b, one, x));
+    IrValue one = ir_const_float(b, 1.0f);
+    return ir_mul(b, ir_sub(b, one, x), ir_add(b, one, x));
 }
 
 /* --- x / y, fmod, pow, atan2, hypot ----------------------------------------------------------- */
@@ -60,24 +36,24 @@ static IrValue subtract(IrBuilder *b, IrValue x, IrValue y)
 {
     if (!y)
         return x;
-    return x ? ir_build2(b, IR_FSUB, x, y) : negate(b, y);
+    return x ? ir_sub(b, x, y) : ir_neg(b, y);
 }
 
 static IrValue sum(IrBuilder *b, IrValue x, IrValue y)
 {
-    return x && y ? add(b, x, y) : x ? x : y;
+    return x && y ? ir_add(b, x, y) : x ? x : y;
 }
 
 /* x'/y - (y'/y) v, in this order: v/y alone may overflow where the product does not. */
 static IrValue of_div(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
     ASSERT(t[0] || t[1]);
-    IrValue inverse = over(b, number(b, 1.0f), a[1]);
+    IrValue inverse = ir_div(b, ir_const_float(b, 1.0f), a[1]);
     float known;
     if (!t[1] && ir_is_const_float(b, inverse, &known) && fabsf(known) <= FLT_MAX)
-        return mul(b, t[0], inverse);
-    IrValue first = t[0] ? ir_finite(b, mul(b, t[0], inverse)) : 0;
-    IrValue second = t[1] ? ir_finite(b, mul(b, mul(b, t[1], inverse), v)) : 0;
+        return ir_mul(b, t[0], inverse);
+    IrValue first = t[0] ? ir_finite(b, ir_mul(b, t[0], inverse)) : 0;
+    IrValue second = t[1] ? ir_finite(b, ir_mul(b, ir_mul(b, t[1], inverse), v)) : 0;
     return subtract(b, first, second);
 }
 
@@ -87,8 +63,8 @@ static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, const IrValue 
 {
     if (!t[1])
         return t[0];
-    IrValue quotient = over(b, ir_build2(b, IR_FSUB, a[0], v), a[1]);
-    return subtract(b, t[0], ir_finite(b, mul(b, ir_build1(b, IR_ROUND, quotient), t[1])));
+    IrValue quotient = ir_div(b, ir_sub(b, a[0], v), a[1]);
+    return subtract(b, t[0], ir_finite(b, ir_mul(b, ir_build1(b, IR_ROUND, quotient), t[1])));
 }
 
 /* x^e: e v x'/x, which keeps the sign at x < 0 with a whole e and is 0 where the value is held at 0; at
@@ -96,17 +72,18 @@ static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, const IrValue 
  * where x > 0. */
 static IrValue of_pow(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
-    IrValue zero = number(b, 0.0f), one = number(b, 1.0f), by_base = 0, by_exponent = 0;
+    IrValue zero = ir_const_float(b, 0.0f), one = ir_const_float(b, 1.0f), by_base = 0,
+            by_exponent = 0;
     float exponent;
     if (!t[1] && ir_is_const_float(b, a[1], &exponent) && exponent == 2.0f) {
-        IrValue half = mul(b, a[0], t[0]);
-        return add(b, half, half);
+        IrValue half = ir_mul(b, a[0], t[0]);
+        return ir_add(b, half, half);
     }
     if (t[0])
-        by_base = mul(b, mul(b, over(b, t[0], a[0]), v), a[1]);
+        by_base = ir_mul(b, ir_mul(b, ir_div(b, t[0], a[0]), v), a[1]);
     if (t[1])
         by_exponent = where(b, ir_build2(b, IR_FGT, a[0], zero),
-                            mul(b, mul(b, v, ir_build1(b, IR_LOG, a[0])), t[1]));
+                            ir_mul(b, ir_mul(b, v, ir_build1(b, IR_LOG, a[0])), t[1]));
     IrValue p = ir_finite(b, sum(b, by_base, by_exponent));
     if (!t[0])
         return p;
@@ -119,17 +96,17 @@ static IrValue of_pow(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *
 static IrValue of_atan2(IrBuilder *b, const IrValue *a, const IrValue *t)
 {
     IrValue r = ir_build2(b, IR_HYPOT, a[0], a[1]);
-    IrValue first = t[0] ? mul(b, over(b, a[1], r), t[0]) : 0;
-    IrValue second = t[1] ? mul(b, over(b, a[0], r), t[1]) : 0;
-    return ir_finite(b, over(b, subtract(b, first, second), r));
+    IrValue first = t[0] ? ir_mul(b, ir_div(b, a[1], r), t[0]) : 0;
+    IrValue second = t[1] ? ir_mul(b, ir_div(b, a[0], r), t[1]) : 0;
+    return ir_finite(b, ir_div(b, subtract(b, first, second), r));
 }
 
 static IrValue of_hypot(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
-    IrValue is_off = ir_build2(b, IR_FGT, v, number(b, 0.0f)), part[2] = {0};
+    IrValue is_off = ir_build2(b, IR_FGT, v, ir_const_float(b, 0.0f)), part[2] = {0};
     for (uint32_t i = 0; i < 2; ++i)
         if (t[i])
-            part[i] = mul(b, where(b, is_off, over(b, a[i], v)), t[i]);
+            part[i] = ir_mul(b, where(b, is_off, ir_div(b, a[i], v)), t[i]);
     return sum(b, part[0], part[1]);
 }
 
@@ -141,7 +118,7 @@ static IrValue tangent2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, cons
     case IR_FSUB:
         return subtract(b, t[0], t[1]);
     case IR_FMUL:
-        return sum(b, t[0] ? mul(b, a[1], t[0]) : 0, t[1] ? mul(b, a[0], t[1]) : 0);
+        return sum(b, t[0] ? ir_mul(b, a[1], t[0]) : 0, t[1] ? ir_mul(b, a[0], t[1]) : 0);
     case IR_FDIV:
         return of_div(b, a, v, t);
     case IR_FMOD:
@@ -162,36 +139,37 @@ static IrValue tangent2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, cons
 /* scale / x from where logarithms are no longer clamped. */
 static IrValue of_log(IrBuilder *b, IrValue x, float scale)
 {
-    IrValue in_domain = ir_build2(b, IR_FGE, x, number(b, FLT_MIN));
-    return where(b, in_domain, over(b, number(b, scale), x));
+    IrValue in_domain = ir_build2(b, IR_FGE, x, ir_const_float(b, FLT_MIN));
+    return where(b, in_domain, ir_div(b, ir_const_float(b, scale), x));
 }
 
 static IrValue of_root(IrBuilder *b, IrOp op, IrValue x, IrValue v)
 {
-    IrValue zero = number(b, 0.0f);
+    IrValue zero = ir_const_float(b, 0.0f);
     if (op == IR_SQRT)
-        return where(b, ir_build2(b, IR_FGT, x, zero), over(b, number(b, 0.5f), v));
-    return where(b, ir_build2(b, IR_FNE, x, zero), over(b, number(b, 1.0f / 3.0f), mul(b, v, v)));
+        return where(b, ir_build2(b, IR_FGT, x, zero), ir_div(b, ir_const_float(b, 0.5f), v));
+    return where(b, ir_build2(b, IR_FNE, x, zero),
+                 ir_div(b, ir_const_float(b, 1.0f / 3.0f), ir_mul(b, v, v)));
 }
 
 /* The derivative by the argument, where it is finite or guarded to be so. */
 static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
 {
-    IrValue zero = number(b, 0.0f), one = number(b, 1.0f);
+    IrValue zero = ir_const_float(b, 0.0f), one = ir_const_float(b, 1.0f);
     switch (op) {
     case IR_FNEG:
-        return number(b, -1.0f);
+        return ir_const_float(b, -1.0f);
     case IR_FABS:
-        return ir_build_select(b, ir_build2(b, IR_FLT, x, zero), number(b, -1.0f), one);
+        return ir_build_select(b, ir_build2(b, IR_FLT, x, zero), ir_const_float(b, -1.0f), one);
     case IR_SQRT:
     case IR_CBRT:
         return of_root(b, op, x, v);
     case IR_EXP:
         return v;
     case IR_EXP2:
-        return mul(b, v, number(b, LN2));
+        return ir_mul(b, v, ir_const_float(b, LN2));
     case IR_EXPM1:
-        return add(b, v, one);
+        return ir_add(b, v, one);
     case IR_LOG:
         return of_log(b, x, 1.0f);
     case IR_LOG2:
@@ -199,17 +177,18 @@ static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
     case IR_LOG10:
         return of_log(b, x, LOG10_E);
     case IR_LOG1P:
-        return where(b, ir_build2(b, IR_FGT, x, number(b, -1.0f)), over(b, one, add(b, one, x)));
+        return where(b, ir_build2(b, IR_FGT, x, ir_const_float(b, -1.0f)),
+                     ir_div(b, one, ir_add(b, one, x)));
     case IR_SIN:
         return ir_build1(b, IR_COS, x);
     case IR_COS:
-        return negate(b, ir_build1(b, IR_SIN, x));
+        return ir_neg(b, ir_build1(b, IR_SIN, x));
     case IR_TAN:
-        return add(b, one, mul(b, v, v));
+        return ir_add(b, one, ir_mul(b, v, v));
     case IR_ASIN: /* INVSQRT is 0 from |x| = 1 on */
         return ir_build1(b, IR_INVSQRT, one_minus_square(b, x));
     case IR_ACOS:
-        return negate(b, ir_build1(b, IR_INVSQRT, one_minus_square(b, x)));
+        return ir_neg(b, ir_build1(b, IR_INVSQRT, one_minus_square(b, x)));
     case IR_SINH:
         return ir_build1(b, IR_COSH, x);
     case IR_COSH:
@@ -240,12 +219,13 @@ static IrValue tangent1(IrBuilder *b, IrOp op, IrValue x, IrValue v, IrValue t)
 {
     /* v is 0 outside the domain. v^3 would overflow from 1e-26 down, where t is tiny, too. */
     if (op == IR_INVSQRT)
-        return ir_finite(b, mul(b, mul(b, mul(b, t, v), v), mul(b, number(b, -0.5f), v)));
+        return ir_finite(
+            b, ir_mul(b, ir_mul(b, ir_mul(b, t, v), v), ir_mul(b, ir_const_float(b, -0.5f), v)));
     if (op == IR_ATAN) { /* the square of hypot need not be a float */
-        IrValue r = ir_build2(b, IR_HYPOT, number(b, 1.0f), x);
-        return over(b, over(b, t, r), r);
+        IrValue r = ir_build2(b, IR_HYPOT, ir_const_float(b, 1.0f), x);
+        return ir_div(b, ir_div(b, t, r), r);
     }
-    IrValue p = mul(b, partial1(b, op, x, v), t);
+    IrValue p = ir_mul(b, partial1(b, op, x, v), t);
     return may_overflow(op) ? ir_finite(b, p) : p;
 }
 
