@@ -15,13 +15,20 @@ typedef struct Number {
     uint32_t total;        /* among SslSum.totals */
 } Number;
 
+/* A float of an attribute that is an adjoint. */
+typedef struct Adjoint {
+    uint32_t offset_bytes; /* in a block of attributes */
+    const char *name;      /* of the attribute */
+} Adjoint;
+
 struct SslSum {
     SslProgram *program;
     const SslProgramInfo *info;
     uint32_t *first;            /* [output]: of its numbers */
     Number *numbers;            /* [number_count] */
+    Adjoint *adjoints;          /* [adjoint_count] */
     AccumWide *totals, *before; /* [count] now, and before the batch that is being added */
-    uint32_t count, number_count;
+    uint32_t count, number_count, adjoint_count;
     uint64_t points;
 };
 
@@ -37,6 +44,22 @@ static void list_numbers(SslSum *sum)
     }
 }
 
+/* No name of a source has a parenthesis. Returns how many numbers of adjoints the kernel reads; out: NULL, or room for them. */
+static uint32_t list_adjoints(const SslProgramInfo *info, Adjoint *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < info->unit->attribute_count; ++i) {
+        const SslAttributeInfo *attribute = &info->unit->attributes[i];
+        if (strncmp(attribute->name, "adjoint(", 8) != 0 || !info->attributes[i].is_used)
+            continue;
+        for (uint32_t k = 0; k < ssl_type_scalars(attribute->type); ++k, ++count)
+            if (out)
+                out[count] = (Adjoint){info->attributes[i].offset_bytes + k * SSL_BLOCK * 4,
+                                       attribute->name};
+    }
+    return count;
+}
+
 Status ssl_sum_create(SslProgram *p, SslSum **out_sum, Error *err)
 {
     const SslProgramInfo *info = ssl_program_info(p);
@@ -49,21 +72,26 @@ Status ssl_sum_create(SslProgram *p, SslSum **out_sum, Error *err)
     }
     AccumWide *totals = MEM_ARRAY(AccumWide, 2 * (size_t)count);
     Number *numbers = MEM_ARRAY(Number, count);
+    uint32_t adjoint_count = list_adjoints(info, NULL);
+    Adjoint *adjoints = MEM_ARRAY(Adjoint, adjoint_count);
     *out_sum = NULL;
-    if (!sum || !first || !totals || !numbers) {
+    if (!sum || !first || !totals || !numbers || !adjoints) {
         mem_free(sum);
         mem_free(first);
         mem_free(totals);
         mem_free(numbers);
+        mem_free(adjoints);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
     *sum = (SslSum){.program = ssl_program_retain(p),
                     .info = info,
                     .first = first,
                     .numbers = numbers,
+                    .adjoints = adjoints,
                     .totals = totals,
                     .before = totals + count,
-                    .count = count};
+                    .count = count,
+                    .adjoint_count = list_adjoints(info, adjoints)};
     list_numbers(sum);
     *out_sum = sum;
     return STATUS_OK;
@@ -77,6 +105,7 @@ void ssl_sum_destroy(SslSum *sum)
     mem_free(sum->first);
     mem_free(sum->totals);
     mem_free(sum->numbers);
+    mem_free(sum->adjoints);
     mem_free(sum);
 }
 
@@ -93,6 +122,11 @@ static const char *at(const void *blocks, uint32_t stride_bytes, uint32_t block,
     return (const char *)blocks + (size_t)block * stride_bytes + offset;
 }
 
+SORT_ALWAYS_INLINE bool has_any(i32x4 quad)
+{
+    return (quad[0] | quad[1] | quad[2] | quad[3]) != 0;
+}
+
 static uint32_t list_bad_lanes(const int32_t bits[SSL_BLOCK], int32_t limit_bits)
 {
     uint32_t lanes = 0;
@@ -104,14 +138,13 @@ static uint32_t list_bad_lanes(const int32_t bits[SSL_BLOCK], int32_t limit_bits
 /* Returns the live lanes whose numbers are not below the limit, such as NaN. Numbers without sign compare like their bits. */
 SORT_ALWAYS_INLINE uint32_t bad_lanes(const void *line, float limit, uint32_t live)
 {
-    int32_t bits[SSL_BLOCK], limit_bits, most = 0;
+    int32_t bits[SSL_BLOCK], limit_bits;
+    i32x4 large = {0};
     memcpy(bits, line, sizeof bits);
     memcpy(&limit_bits, &limit, sizeof limit_bits);
-    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane) {
-        int32_t size = bits[lane] & INT32_MAX;
-        most = size > most ? size : most;
-    }
-    return most < limit_bits ? 0 : list_bad_lanes(bits, limit_bits) & live;
+    for (uint32_t lane = 0; lane < SSL_BLOCK; lane += 4)
+        large |= (i32x4_load(&bits[lane]) & INT32_MAX) >= limit_bits;
+    return has_any(large) ? list_bad_lanes(bits, limit_bits) & live : 0;
 }
 
 static Status refuse(uint32_t block, uint32_t lanes, const char *what, const float *line,
@@ -130,7 +163,10 @@ static Status check_faults(const SslSum *sum, const SslBatch *batch, uint32_t bl
 {
     const char *words =
         at(batch->result, sum->info->result_stride_bytes, block, sum->info->fault_offset);
-    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane) {
+    i32x4 any = {0};
+    for (uint32_t i = 0; i < SSL_BLOCK; i += 4)
+        any |= i32x4_load(words + 4 * (size_t)i);
+    for (uint32_t lane = 0; lane < SSL_BLOCK && has_any(any); ++lane) {
         uint32_t word;
         memcpy(&word, words + 4 * (size_t)lane, sizeof word);
         if (!(batch->live[block] >> lane & 1) || word == 0)
@@ -144,23 +180,15 @@ static Status check_faults(const SslSum *sum, const SslBatch *batch, uint32_t bl
     return STATUS_OK;
 }
 
-/* Adjoints that are not finite may be lost in products with zeros that were chosen, so they are looked at themselves. No name
- * of a source has a parenthesis. */
+/* Adjoints that are not finite may be lost in products with zeros that were chosen, so they are looked at themselves. */
 static Status check_adjoints(const SslSum *sum, const SslBatch *batch, uint32_t block, Error *err)
 {
-    const SslUnitInfo *unit = sum->info->unit;
-    for (uint32_t i = 0; i < unit->attribute_count; ++i) {
-        const SslAttributeInfo *attribute = &unit->attributes[i];
-        if (strncmp(attribute->name, "adjoint(", 8) != 0 || !sum->info->attributes[i].is_used)
-            continue;
-        const void *from = at(batch->attributes, sum->info->attributes_stride_bytes, block,
-                              sum->info->attributes[i].offset_bytes);
-        const float *line = from;
-        for (uint32_t k = 0; k < ssl_type_scalars(attribute->type); ++k, line += SSL_BLOCK) {
-            uint32_t bad = bad_lanes(line, INFINITY, batch->live[block]);
-            if (bad)
-                return refuse(block, bad, attribute->name, line, err);
-        }
+    for (uint32_t i = 0; i < sum->adjoint_count; ++i) {
+        const void *line = at(batch->attributes, sum->info->attributes_stride_bytes, block,
+                              sum->adjoints[i].offset_bytes);
+        uint32_t bad = bad_lanes(line, INFINITY, batch->live[block]);
+        if (bad)
+            return refuse(block, bad, sum->adjoints[i].name, line, err);
     }
     return STATUS_OK;
 }
@@ -196,11 +224,6 @@ typedef enum LineSize {
     LINE_SMALL,
     LINE_LARGE
 } LineSize; /* 0; below ACCUM_LINE_MAX; not */
-
-SORT_ALWAYS_INLINE bool has_any(i32x4 quad)
-{
-    return (quad[0] | quad[1] | quad[2] | quad[3]) != 0;
-}
 
 /* Copies a line with zeros in lanes that are not live. Numbers without sign compare like their bits. */
 SORT_ALWAYS_INLINE LineSize take_live(const void *line, uint32_t live, float out[SSL_BLOCK])
@@ -304,8 +327,7 @@ Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
     for (uint32_t block = 0; block < batch->block_count; ++block) {
         TRY(check_adjoints(sum, batch, block, err));
         TRY(check_faults(sum, batch, block, err));
-        for (uint32_t lanes = batch->live[block]; lanes; lanes &= lanes - 1)
-            ++points;
+        points += (uint32_t)__builtin_popcount(batch->live[block]);
     }
     TRY(count_points(sum, points, err));
     memcpy(sum->before, sum->totals, sum->count * sizeof *sum->totals);

@@ -139,8 +139,7 @@ static void run_where_edges_are(void *data)
     const GridMarks marks = {p->marks, p->width, p->height};
     const SslOutputSlot slot = ssl_program_info(p->marked.program)->outputs[1];
     grid_host_run(p->marked.host);
-    for (uint32_t i = 0; i < points; ++i)
-        p->marks[i] = grid_host_word(p->marked.host, slot, 0, i);
+    grid_host_words(p->marked.host, slot, 0, 0, points, p->marks);
     p->near_count = grid_edges_find(&marks, p->smooth.host, 0, points, p->near);
     grid_edges_gather(p->swept.host, 0, p->all.host, p->near, p->near_count);
     run_and_sum(p->smooth.host, points / SSL_BLOCK, p->smooth_sum);

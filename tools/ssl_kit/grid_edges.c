@@ -1,5 +1,6 @@
 #include "tools/ssl_kit/grid_edges.h"
 #include "base/check.h"
+#include "base/simd.h"
 
 /* At the border there may be an edge outside of the picture. */
 static bool is_near(const GridMarks *m, uint32_t point)
@@ -10,20 +11,49 @@ static bool is_near(const GridMarks *m, uint32_t point)
            mark[1] != *mark || *(mark - m->width) != *mark || mark[m->width] != *mark;
 }
 
+static uint32_t list_lanes(const GridMarks *m, uint32_t first, uint32_t count)
+{
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < count; ++lane)
+        lanes |= (uint32_t)is_near(m, first + lane) << lane;
+    return lanes;
+}
+
+/* Whether a point of a block differs from one before, behind, above or below it, which are in the picture. */
+static bool may_differ(const uint32_t *mark, size_t width)
+{
+    i32x4 any = {0};
+    for (uint32_t i = 0; i < SSL_BLOCK; i += 4) {
+        i32x4 own = i32x4_load(mark + i);
+        any |= (own ^ i32x4_load(mark + i - 1)) | (own ^ i32x4_load(mark + i + 1)) |
+               (own ^ i32x4_load(mark + i - width)) | (own ^ i32x4_load(mark + i + width));
+    }
+    return (any[0] | any[1] | any[2] | any[3]) != 0;
+}
+
+/* The lanes of a block whose points are near an edge. Most blocks have none, and no point of the border. */
+static uint32_t near_lanes(const GridMarks *m, uint32_t first, uint32_t count)
+{
+    uint32_t column = first % m->width, row = first / m->width;
+    bool is_inside = count == SSL_BLOCK && row > 0 && row + 1 < m->height && column > 0 &&
+                     column + SSL_BLOCK < m->width;
+    if (is_inside && !may_differ(&m->marks[first], m->width))
+        return 0;
+    return list_lanes(m, first, count);
+}
+
 uint32_t grid_edges_find(const GridMarks *m, GridHost *host, uint32_t first_block, uint32_t end,
                          uint32_t *out_near)
 {
-    uint32_t count = 0, live = 0;
+    uint32_t count = 0;
     ASSERT(end <= m->width * m->height);
-    for (uint32_t point = first_block * SSL_BLOCK; point < end; ++point) {
-        bool is_listed = is_near(m, point);
-        live |= (uint32_t)!is_listed << point % SSL_BLOCK;
-        out_near[count] = point;
-        count += is_listed;
-        if (point % SSL_BLOCK == SSL_BLOCK - 1 || point + 1 == end) {
-            grid_host_set_live(host, point / SSL_BLOCK, (uint16_t)live);
-            live = 0;
-        }
+    for (uint32_t first = first_block * SSL_BLOCK; first < end; first += SSL_BLOCK) {
+        uint32_t points = end - first < SSL_BLOCK ? end - first : SSL_BLOCK;
+        uint32_t all = (uint32_t)((1u << points) - 1), near = near_lanes(m, first, points);
+        grid_host_set_live(host, first / SSL_BLOCK, (uint16_t)(all & ~near));
+        for (uint32_t lane = 0; near >> lane; ++lane)
+            if (near >> lane & 1)
+                out_near[count++] = first + lane;
     }
     return count;
 }

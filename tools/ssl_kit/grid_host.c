@@ -442,6 +442,16 @@ uint32_t grid_host_word(const GridHost *h, SslOutputSlot slot, uint32_t componen
     return word_at(h, slot.offset, component, point);
 }
 
+void grid_host_words(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t first,
+                     uint32_t count, uint32_t *out_words)
+{
+    CHECK(first % SSL_BLOCK == 0 && first <= h->point_count && count <= h->point_count - first);
+    for (uint32_t i = 0; i < count; i += SSL_BLOCK) {
+        const char *line = block_at(h, first + i) + slot.offset + (size_t)component * SSL_BLOCK * 4;
+        memcpy(out_words + i, line, 4 * (size_t)(count - i < SSL_BLOCK ? count - i : SSL_BLOCK));
+    }
+}
+
 float grid_host_float(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t point)
 {
     return float_at(h, slot.offset, component, point);

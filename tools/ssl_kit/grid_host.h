@@ -82,6 +82,9 @@ const SslBatch *grid_host_batch(const GridHost *h);
 
 /* Results of the last run. `slot`: an output or one of its derivatives, from SslProgramInfo. */
 uint32_t grid_host_word(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t point);
+/* Those of `count` points from the first of a block on. */
+void grid_host_words(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t first,
+                     uint32_t count, uint32_t *out_words);
 float grid_host_float(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t point);
 uint32_t grid_host_fault(const GridHost *h, uint32_t point); /* 0, or 1 + site */
 bool grid_host_has_lobe(const GridHost *h, uint32_t lobe, uint32_t point);

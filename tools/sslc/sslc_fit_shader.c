@@ -364,8 +364,8 @@ static void run_values(void *data, uint32_t index)
     if (!s->marks)
         return;
     SslOutputSlot slot = ssl_program_info(s->plain.program)->outputs[s->picture_output + 1];
-    for (uint32_t point = c.first_point; point < c.end_point; ++point)
-        s->marks[point] = grid_host_word(s->plain.host, slot, 0, point);
+    grid_host_words(s->plain.host, slot, 0, c.first_point, c.end_point - c.first_point,
+                    s->marks + c.first_point);
 }
 
 static void run_tangents(void *data, uint32_t index)
