@@ -172,7 +172,9 @@ static void refuse(Reverse *r, const IrInst *inst)
     if ((inst->op == IR_DDX || inst->op == IR_DDY) && inst->imm) {
         report(d->diags, DERIVATIVE_SCREEN, span, "the footprint's width in a [Filtered] function");
         report(d->diags, NOTE_WRITE, (Span){0},
-               "fwd_diff, or take this derivative of the function without [Filtered]");
+               "fwd_diff, or let the host take it by the shader's parameters (sslc fit, vjp), or "
+               "take it "
+               "of the function without [Filtered]");
         return;
     }
     if (inst->op == IR_DDX || inst->op == IR_DDY)

@@ -447,6 +447,51 @@ static void test_marks(void **state)
     }
 }
 
+static bool is_near(const GridMarks *m, uint32_t point)
+{
+    const int32_t steps[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+    for (uint32_t k = 0; k < 4; ++k) {
+        uint32_t x = point % m->width + (uint32_t)steps[k][0];
+        uint32_t y = point / m->width + (uint32_t)steps[k][1];
+        if (x >= m->width || y >= m->height || m->marks[y * m->width + x] != m->marks[point])
+            return true;
+    }
+    return false;
+}
+
+/* Each point near an edge is listed, and no other, in pictures of any size, from any block on. */
+static void test_points_near_edges(void **state)
+{
+    static const uint32_t widths[] = {1, 2, 15, 16, 17, 18, 31, 33, 50, 64};
+    static uint32_t marks[POINTS], near[POINTS];
+    Shape shape = shape_of(*state, "shader s(float k, out float v) { v = k; }", SMOOTH, 0);
+    uint32_t random = 1, listed = 0, left_out = 0;
+    for (uint32_t i = 0; i < SORT_COUNT_OF(widths) * 12; ++i) {
+        const GridMarks picture = {marks, widths[i / 12], 1 + i % 12 * 5};
+        uint32_t points = picture.width * picture.height, first = i % 3 * SSL_BLOCK, at = 0;
+        for (uint32_t p = 0; p < points;
+             ++p) { /* few changes, also of the highest and of the lowest bit */
+            random = random * 1664525u + 1013904223u;
+            marks[p] = random >> 24 ? 7 : random & 0x80000 ? 6 : 0x80000007u;
+        }
+        if (first >= points)
+            continue;
+        uint32_t count = grid_edges_find(&picture, shape.grid, first / SSL_BLOCK, points, near);
+        for (uint32_t p = first; p < points; ++p) {
+            bool is_listed = at < count && near[at] == p;
+            bool is_live = grid_host_batch(shape.grid)->live[p / SSL_BLOCK] >> p % SSL_BLOCK & 1;
+            assert_int_equal(is_listed, is_near(&picture, p));
+            assert_int_equal(is_live, !is_listed);
+            at += is_listed;
+        }
+        assert_int_equal(at, count);
+        listed += count;
+        left_out += points - first - count;
+    }
+    assert_true(listed > 1000 && left_out > 1000);
+    release(&shape);
+}
+
 /* What has no derivative over edges says so, with a place. */
 static void test_refused(void **state)
 {
@@ -611,8 +656,11 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_closed_forms),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_points_near_edges),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_widths),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
