@@ -181,6 +181,7 @@ static bool bend(CausticWalk *k, SurfaceLane surface, const BsdfDrawn *drawn)
         f3_length2(f3_sub(sample.n, hit.N)) > BENT_NORMAL * BENT_NORMAL)
         return false;
     footprint_refract(&hit, sample.n, sample.wi, sample.eta, &k->diff);
+    k->diff.is_cone = false; /* derivatives of where the path goes, which a disc would not be */
     SurfacePoint point = hit_point(&hit);
     k->ray.origin = ray_leave(&point, sample.wi);
     k->ray.direction = sample.wi;

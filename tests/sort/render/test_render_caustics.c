@@ -62,6 +62,13 @@ typedef struct Case {
     uint32_t samples;
 } Case;
 
+/* How the camera looks at the floor at (0.15, 0, 0), and where the axis of the lens is. */
+typedef struct View {
+    float eye_x, lens_x; /* in metres */
+    float fov_degrees;
+} View;
+static const View usual_view = {1.5f, 0, 3}, close_view = {1.5f, 0.1f, 0.3f};
+
 typedef struct Flags {
     bool caster, receiver, light;
 } Flags;
@@ -89,7 +96,7 @@ static void add_smooth_ball(const Kit *kit, StrBuf *meshes)
     strbuf_free(&own);
 }
 
-static void write_case(const Kit *kit, const Case *c, Flags flags, float eye_x)
+static void write_case(const Kit *kit, const Case *c, Flags flags, View view)
 {
     StrBuf meshes = {0}, instances = {0}, lights = {0};
     const char *caster = flags.caster ? ", \"is_caustics_caster\": true" : "";
@@ -103,8 +110,8 @@ static void write_case(const Kit *kit, const Case *c, Flags flags, float eye_x)
     if (strcmp(c->body, "lens") == 0)
         strbuf_printf(&instances,
                       ", {\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"%s\"], "
-                      "\"transform\": [0.6,0,0,0, 0,0.2,0,1, 0,0,0.6,0, 0,0,0,1]%s}",
-                      c->glass, caster);
+                      "\"transform\": [0.6,0,0,%g, 0,0.2,0,1, 0,0,0.6,0, 0,0,0,1]%s}",
+                      c->glass, (double)view.lens_x, caster);
     else
         for (int k = 0; k < 2; ++k)
             strbuf_printf(&instances,
@@ -117,9 +124,9 @@ static void write_case(const Kit *kit, const Case *c, Flags flags, float eye_x)
                                      .samples = c->samples,
                                      .max_depth = 12,
                                      .limits = c->limits,
-                                     .eye = {eye_x, 0.5f, 0.4f},
+                                     .eye = {view.eye_x, 0.5f, 0.4f},
                                      .target = {0.15f, 0, 0},
-                                     .fov_y_degrees = 3,
+                                     .fov_y_degrees = view.fov_degrees,
                                      .meshes = strbuf_text(&meshes),
                                      .instances = strbuf_text(&instances),
                                      .materials = MATERIALS,
@@ -130,13 +137,13 @@ static void write_case(const Kit *kit, const Case *c, Flags flags, float eye_x)
 }
 
 /* Mean and standard error, of the green channel. */
-static void mean_of(const Case *c, Flags flags, WaveStrategy strategy, double *out_mean,
-                    double *out_error)
+static void mean_seen(const Case *c, Flags flags, View view, WaveStrategy strategy,
+                      double *out_mean, double *out_error)
 {
     Kit kit;
     uint32_t count;
     kit_begin(&kit);
-    write_case(&kit, c, flags, 1.5f);
+    write_case(&kit, c, flags, view);
     RenderOptions options = kit_options(&kit);
     options.strategy = strategy;
     SETTING_SET(options.settings, seed, (uint32_t)strategy + 1 + 10 * (uint32_t)flags.light);
@@ -146,6 +153,20 @@ static void mean_of(const Case *c, Flags flags, WaveStrategy strategy, double *o
     mem_free(rgba);
     render_destroy(render);
     kit_end(&kit);
+}
+
+static void mean_of(const Case *c, Flags flags, WaveStrategy strategy, double *out_mean,
+                    double *out_error)
+{
+    mean_seen(c, flags, usual_view, strategy, out_mean, out_error);
+}
+
+/* What a face of glass lets through, of light that is not polarised. */
+static double fresnel_through(double cos_i, double cos_t, double eta)
+{
+    double rs = (cos_i - eta * cos_t) / (cos_i + eta * cos_t);
+    double rp = (eta * cos_i - cos_t) / (eta * cos_i + cos_t);
+    return 1 - 0.5 * (rs * rs + rp * rp);
 }
 
 /* Two faces of glass that reflect nothing inside let (1 - F)^2 of a beam through, whose cross section stays. A sun without
@@ -165,15 +186,92 @@ static void test_slab_under_a_sun(void **state)
         const Case c = {"sun", "slab", "matte", "clear", lamp, NULL, 4};
         mean_of(&c, all_flags, WAVE_STRATEGY_MIS, &mean, &error);
         double cos_t = sqrt(1 - sin_i * sin_i / 2.25);
-        double rs = (cos_i - 1.5 * cos_t) / (cos_i + 1.5 * cos_t);
-        double rp = (1.5 * cos_i - cos_t) / (1.5 * cos_i + cos_t);
-        double through = 1 - 0.5 * (rs * rs + rp * rp);
+        double through = fresnel_through(cos_i, cos_t, 1.5);
         double expected = 0.5 / PI * 4 * cos_i * through * through;
         if (fabs(mean - expected) > 2e-4 * expected)
             fail_msg("cosine %g: %.9g, expected %.9g", cos_i, mean, expected);
         mean_of(&c, no_flags, WAVE_STRATEGY_MIS, &mean, &error);
         assert_true(mean == 0); /* or the glass would not be in the way */
     }
+}
+
+/* A point above a slab sends the light between two cones onto a ring of the floor. Walks alone find it, with a density that is the
+ * area of what a beginning's solid angle becomes: not an even one, as light comes in flatter. */
+static void test_slab_under_a_point(void **state)
+{
+    (void)state;
+    const double air = 2.8, slab = 0.2, index = 1.5, intensity = 20; /* metres of height */
+    static const double degrees[] = {20, 45, 60};
+    for (size_t i = 0; i < 3; ++i) {
+        char lamp[512];
+        double a = degrees[i] * PI / 180, sin_a = sin(a), cos_a = cos(a), mean, error;
+        double sin_b = sin_a / index, cos_b = sqrt(1 - sin_b * sin_b);
+        double r = air * sin_a / cos_a + slab * sin_b / cos_b;
+        double dr = air / (cos_a * cos_a) + slab / (cos_b * cos_b) * cos_a / (index * cos_b);
+        double through = fresnel_through(cos_a, cos_b, index);
+        double expected = 0.5 / PI * intensity * through * through * sin_a / (r * dr);
+        snprintf(lamp, sizeof lamp,
+                 "\"type\": \"point\", \"intensity\": [%g, %g, %g], \"transform\": "
+                 "[1,0,0,%.9g, 0,1,0,3, 0,0,1,%.9g, 0,0,0,1]",
+                 intensity, intensity, intensity, 0.15 + 0.8 * r, 0.6 * r);
+        const Case c = {"point", "slab", "matte", "clear", lamp, NULL, 16};
+        mean_seen(&c, all_flags, close_view, WAVE_STRATEGY_MIS, &mean, &error);
+        if (fabs(mean - expected) > 1e-3 * expected)
+            fail_msg("%g degrees: %.9g, expected %.9g", degrees[i], mean, expected);
+    }
+}
+
+/* Refracts d, whose second component is along the axis of the lens, at a face with the normal n, against d. Returns what it lets
+ * through. */
+static double refract(double d[2], const double n[2], double eta)
+{
+    double cos_i = -(d[0] * n[0] + d[1] * n[1]);
+    double cos_t = sqrt(1 - (1 - cos_i * cos_i) / (eta * eta));
+    for (int c = 0; c < 2; ++c)
+        d[c] = d[c] / eta + (cos_i / eta - cos_t) * n[c];
+    return fresnel_through(cos_i, cos_t, eta);
+}
+
+/* Follows a ray that falls straight down, r metres from the axis, through the lens of write_case, a spheroid. Returns its distance
+ * from the axis on the floor. */
+static double fall_through_lens(double r, double *out_through)
+{
+    const double a2 = 0.36, b2 = 0.04, height = 1; /* squares of half axes */
+    double y = sqrt(b2 * (1 - r * r / a2)), p[2] = {r, y}, d[2] = {0, -1};
+    double n[2] = {r / a2, y / b2}, length = hypot(n[0], n[1]);
+    n[0] /= length, n[1] /= length;
+    *out_through = refract(d, n, 1.5);
+    double t = -2 * (p[0] * d[0] / a2 + p[1] * d[1] / b2) / (d[0] * d[0] / a2 + d[1] * d[1] / b2);
+    p[0] += t * d[0], p[1] += t * d[1];
+    n[0] = -p[0] / a2, n[1] = -p[1] / b2, length = hypot(n[0], n[1]);
+    n[0] /= length, n[1] /= length;
+    *out_through *= refract(d, n, 1 / 1.5);
+    return p[0] + (height + p[1]) / -d[1] * d[0];
+}
+
+/* A lens gathers the light of a ring on a smaller one. A mesh whose normals are smooth does so, too: to 0.1 %. */
+static void test_lens_under_a_sun(void **state)
+{
+    (void)state;
+    const double at = 0.05, step = 1e-5;
+    double low = 0, high = 0.2, through, unused, mean, error;
+    while (high - low > 1e-12) {
+        double middle = 0.5 * (low + high);
+        if (fall_through_lens(middle, &through) < at)
+            low = middle;
+        else
+            high = middle;
+    }
+    double slope =
+        (fall_through_lens(low + step, &unused) - fall_through_lens(low - step, &unused)) /
+        (2 * step);
+    double expected = 0.5 / PI * 4 * through * low / (at * slope);
+    const Case c = {
+        "sun", "lens", "matte", "clear", "\"type\": \"distant\", \"irradiance\": [4, 4, 4], " DOWN,
+        NULL,  16};
+    mean_seen(&c, all_flags, close_view, WAVE_STRATEGY_MIS, &mean, &error);
+    if (fabs(mean - expected) > 0.01 * expected)
+        fail_msg("%.9g +- %.2g, expected %.9g", mean, error, expected);
 }
 
 #define SPHERE LAMP("sphere", "\"radiance\": [60, 60, 60], \"radius_m\": 0.3, " UP)
@@ -254,7 +352,7 @@ static Hash128 bits_of(const Case *c, Flags flags, uint32_t threads, uint32_t wa
 {
     Kit kit;
     kit_begin(&kit);
-    write_case(&kit, c, flags, 2.5f);
+    write_case(&kit, c, flags, (View){2.5f, 0, 3});
     RenderOptions options = kit_options(&kit);
     options.thread_count = threads;
     options.wave_capacity = wave;
@@ -305,6 +403,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slab_under_a_sun),
+        cmocka_unit_test(test_slab_under_a_point),
+        cmocka_unit_test(test_lens_under_a_sun),
         cmocka_unit_test(test_all_strategies_agree),
         cmocka_unit_test(test_noise_goes),
         cmocka_unit_test(test_filter_glossy_leaves_casters_sharp),
