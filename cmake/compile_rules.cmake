@@ -1,8 +1,8 @@
 # The compile options of all our targets, carried by one interface target.
 #
 #   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
-#   sort_program(NAME SOURCES a.c [LINK lib ...] [NOT_INSTALLED])    a program in build/<preset>/bin; NOT_INSTALLED: for
-#                                                       builds and tests alone
+#   sort_program(NAME SOURCES a.c [LINK lib ...] [WHOLE])    a program in build/<preset>/bin; WHOLE: a release optimises it
+#                                                       across files
 #   sort_shared_library(NAME SOURCES ... [LINK lib ...])   a shared library for other programs: target NAME_shared, lib<name>.so
 
 # All clones and work trees share what the compiler cache holds: paths inside the tree are no part of its keys.
@@ -37,7 +37,8 @@ if(NOT SORT_SANITIZE)
         $<$<NOT:$<BOOL:${SORT_COVERAGE}>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
     target_link_options(sort_rules INTERFACE LINKER:-z,relro,-z,now,-z,noexecstack)
 endif()
-# The installed programs of a release are optimised across files. All others take the ordinary code that lies beside
+# In a release the programs whose own C computes for long are optimised across files. Compilers of shaders are not: most of
+# their time is LLVM's, and each would take a minute to link. All but those programs take the ordinary code that lies beside
 # that in the objects, and gold links them, in a fifth of the usual linker's time, since there are many.
 include(CheckLinkerFlag)
 check_linker_flag(C -fuse-ld=gold SORT_HAS_GOLD)
@@ -98,14 +99,14 @@ function(sort_library name)
 endfunction()
 
 function(sort_program name)
-    cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;LINK" ${ARGN})
+    cmake_parse_arguments(ARG "WHOLE" "" "SOURCES;LINK" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE sort_rules ${ARG_LINK})
     # Where scripts/package-addon --bundle puts libraries. An RPATH, other than a RUNPATH, holds for what libraries and plugins
     # need in turn. `cmake --install` takes it away.
     set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
     target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
-    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT ARG_NOT_INSTALLED)
+    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND ARG_WHOLE)
         set_target_properties(${name} PROPERTIES SORT_IS_WHOLE_PROGRAM ON)
     endif()
 endfunction()
