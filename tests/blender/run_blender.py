@@ -16,7 +16,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 NO_MODULE = NO_NUMPY = NO_DISPLAY = 77
-CHECK_NUMPY = f"import importlib.util, os; os._exit(0 if importlib.util.find_spec('numpy') else {NO_NUMPY})"
+CHECK_NUMPY = ("import importlib.util, os; importlib.util.find_spec('numpy') or "
+               f"(print('the Python of this Blender has no numpy', flush=True), os._exit({NO_NUMPY}))")
 
 
 def main():
@@ -66,13 +67,9 @@ def run(args, renderer, folder):
         (profile / part).mkdir(parents=True)
         environment[f"BLENDER_USER_{part.upper()}"] = str(profile / part)
     (folder / "work").mkdir()
-    command = [blender, "-b", "--factory-startup", "--python-exit-code", "1"]
-    if subprocess.run(command + ["--python-expr", CHECK_NUMPY], env=environment,
-                      stdout=subprocess.DEVNULL).returncode == NO_NUMPY:
-        print("the Python of this Blender has no numpy")
-        return NO_NUMPY
     imports = f"import sys; sys.path.insert(0, {str(HERE)!r}); sys.dont_write_bytecode = True"
-    command += ["--python-expr", imports, "--python", str(args.test)]
+    command = [blender, "-b", "--factory-startup", "--python-exit-code", "1", "--python-expr", CHECK_NUMPY, "--python-expr", imports,
+               "--python", str(args.test)]
     return run_in_window(command, environment) if args.window else subprocess.run(command, env=environment).returncode
 
 
