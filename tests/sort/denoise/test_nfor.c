@@ -323,8 +323,10 @@ static void test_nfor_has_the_same_bits(void **state)
     run(&p);
     float *expected = floats(4 * p.count);
     memcpy(expected, p.out, 4 * p.count * sizeof(float));
+    uint32_t here =
+        wide_class_here() + 1; /* as what is slower, with each number of threads; 0 is the same */
     for (size_t k = 0; k < SORT_COUNT_OF(threads); ++k)
-        for (uint32_t cpu = 0; cpu <= wide_class_here() + 1; ++cpu) {
+        for (uint32_t cpu = threads[k] == 2 ? 0 : here; cpu <= here; ++cpu) {
             Error err = {0};
             NforInput input = input_of(&p);
             input.thread_count = threads[k];
