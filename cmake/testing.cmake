@@ -5,6 +5,14 @@
 #     slow      runs under no sanitizer; for means over many samples, and whatever else repeats the same code for long
 #     asan      scripts/test --all has it under the address sanitizer alone; for long tests of the compiler
 #     spare     scripts/test --all leaves it out
+# The build for the thread sanitizer makes those with `threads` alone, and others by their names, test_AREA_NAME.
+#
+# sort_test_cost(NAME SECONDS): what a long test takes in CI. Tests begin in the order of their cost, those without in the
+# order of their numbers, so that no long one goes on alone when all others have ended.
+function(sort_test_cost name seconds)
+    set_tests_properties(${name} PROPERTIES COST ${seconds})
+endfunction()
+
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
@@ -14,6 +22,9 @@ function(sort_test area name)
     add_executable(${target} ${ARG_SOURCES})
     target_link_libraries(${target} PRIVATE sort_rules PkgConfig::CMOCKA ${ARG_LINK})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    if("threads" IN_LIST ARG_LABELS)
+        set_property(GLOBAL APPEND PROPERTY SORT_THREADED_TESTS ${target})
+    endif()
     add_test(NAME ${area}.${name} COMMAND ${target} ${ARG_ARGS} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 300)
