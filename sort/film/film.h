@@ -215,11 +215,12 @@ void film_set_shot(Film *film, const FilmShot *shot);
 const FilmShot *film_shot(const Film *film);
 
 /* Texts that go with the film into its files, and do not decide its pixels: the scene's name, the credits that its
- * makers ask for, and the manifests of the ids (cryptomatte_manifest). */
+ * makers ask for, settings that are known by their hash, and the manifests of the ids (cryptomatte_manifest). */
 typedef enum FilmNote {
     FILM_NOTE_SCENE,
     FILM_NOTE_LIGHT_GROUPS, /* their names in order, one a line */
     FILM_NOTE_SHADER_AOVS,  /* their names in order, one a line */
+    FILM_NOTE_SETTINGS,     /* that decide pixels, "name value", one a line */
     FILM_NOTE_CREDITS,      /* one a line */
 #define FILM_ID(id, name, layer) FILM_NOTE_##id,
 #include "sort/film/film_ids.inc"

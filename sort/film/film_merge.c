@@ -1,5 +1,7 @@
 /* Sample ranges, and adding one film to another. */
 #include "sort/film/film_record.h"
+
+#include "base/str.h"
 #include <string.h>
 
 /* The union of two ordered lists of disjoint ranges into out[], touching ones joined. */
@@ -52,6 +54,50 @@ const FilmRange *film_ranges(const Film *film, uint32_t *out_count)
     return film->ranges;
 }
 
+/* Returns the line that begins at *at, and moves that behind it. */
+static Str next_line(const char **at)
+{
+    size_t bytes = strcspn(*at, "\n");
+    Str line = {*at, bytes};
+    *at += bytes + ((*at)[bytes] == '\n');
+    return line;
+}
+
+/* Appends the settings that differ, "name value and other value", of two lists whose names are the same. */
+static void list_differences(const char *a, const char *b, StrBuf *out)
+{
+    while (*a && *b) {
+        Str one = next_line(&a), other = next_line(&b);
+        if (str_equal(one, other))
+            continue;
+        size_t name = 0;
+        while (name < one.size_bytes && one.data[name] != ' ')
+            ++name;
+        if (other.size_bytes < name || memcmp(one.data, other.data, name) != 0)
+            continue;
+        Str changed = {other.data + name, other.size_bytes - name};
+        strbuf_printf(out, "%s%.*s and%.*s", strbuf_text(out)[0] ? "; " : "", STR_ARG(one),
+                      STR_ARG(changed));
+    }
+}
+
+/* The hashes of scenes with their settings differ: says what does. */
+static Status differ(const Film *film, const Film *other, Error *err)
+{
+    const FilmIdentity *p = &film->desc.identity, *q = &other->desc.identity;
+    char first[HASH128_TEXT_BYTES], second[HASH128_TEXT_BYTES];
+    StrBuf list = {0};
+    list_differences(film_note(film, FILM_NOTE_SETTINGS), film_note(other, FILM_NOTE_SETTINGS),
+                     &list);
+    Status status =
+        strbuf_text(&list)[0]
+            ? error_set(err, STATUS_INVALID, "settings differ: %s", strbuf_text(&list))
+            : error_set(err, STATUS_INVALID, "scenes, cameras or bakes differ: hashes %s and %s",
+                        hash128_text(p->scene, first), hash128_text(q->scene, second));
+    strbuf_free(&list);
+    return status;
+}
+
 static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
 {
     if (a->width != b->width || a->height != b->height)
@@ -69,11 +115,6 @@ static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
     if (a->ids != b->ids)
         return error_set(err, STATUS_INVALID, "Cryptomatte layers differ");
     const FilmIdentity *p = &a->identity, *q = &b->identity;
-    if (!hash128_equal(p->scene, q->scene)) {
-        char first[HASH128_TEXT_BYTES], second[HASH128_TEXT_BYTES];
-        return error_set(err, STATUS_INVALID, "scenes or settings differ: hashes %s and %s",
-                         hash128_text(p->scene, first), hash128_text(q->scene, second));
-    }
     if (p->nominal_samples != q->nominal_samples)
         return error_set(err, STATUS_INVALID, "samples per pixel differ: %u and %u",
                          p->nominal_samples, q->nominal_samples);
@@ -113,7 +154,10 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
 
 Status film_same_render(const Film *film, const Film *other, Error *err)
 {
-    return same_render(&film->desc, &other->desc, err);
+    TRY(same_render(&film->desc, &other->desc, err));
+    return hash128_equal(film->desc.identity.scene, other->desc.identity.scene)
+               ? STATUS_OK
+               : differ(film, other, err);
 }
 
 static void add_all_ids(Film *film, const Film *other)

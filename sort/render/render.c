@@ -380,18 +380,15 @@ static Status build_accel(Render *r, Error *err)
     return status;
 }
 
-/* Everything that decides the pixels and is not in FilmIdentity by itself. */
-static Hash128 identity_hash(const Render *r)
+/* Everything that decides the pixels and is not in FilmIdentity by itself. settings: render_list_settings. */
+static Hash128 identity_hash(const Render *r, const char *settings)
 {
     HashState h;
     hash128_begin(&h);
-    hash128_update_text(&h, "sort film 2");
+    hash128_update_text(&h, "sort film 3");
     hash128_update_text(&h, r->scene->name);
-    scene_settings_hash(&r->settings, &h);
-    hash128_update_u64(&h, r->shared.strategy);
-    hash128_update_u64(&h, r->shared.view);
+    hash128_update_text(&h, settings);
     hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);
-    hash128_update_u64(&h, r->shared.sampler.kind);
     const CameraView *view = &r->shared.camera;
     hash128_update(&h, view, offsetof(CameraView, keys));
     hash128_update(&h, view->keys, view->key_count * sizeof *view->keys);
@@ -399,12 +396,6 @@ static Hash128 identity_hash(const Render *r)
         hash128_update(&h, &r->shared.neighbours[k], offsetof(CameraView, keys));
     if (r->shared.bake)
         render_hash_bake(r, &h);
-    hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
-    hash128_update(&h, r->options.depth_bias, sizeof r->options.depth_bias);
-    hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);
-    hash128_update_u64(&h, (uint64_t)r->options.texture_filter << 8 | (uint64_t)r->options.mip);
-    if (r->settings.guiding != SCENE_GUIDING_OFF)
-        hash128_update_u64(&h, render_guide_bytes(r));
     if (!r->options.is_fleeting)
         hash128_update(&h, &r->content, sizeof r->content);
     return hash128_end(&h);
@@ -430,33 +421,46 @@ static bool has_catchers(const Render *r)
     return false;
 }
 
-static Status make_film(Render *r, Error *err)
+static Status make_film_with(Render *r, const char *settings, Error *err)
 {
     const RenderOptions *o = &r->options;
     if (!o->is_fleeting && !r->has_content) {
         r->content = scene_hash(r->scene);
         r->has_content = true;
     }
-    FilmDesc desc = {
-        .size_bytes = sizeof desc,
-        .width = o->width_px ? o->width_px : r->scene->settings.width_px,
-        .height = o->height_px ? o->height_px : r->scene->settings.height_px,
-        .x = r->schedule.x,
-        .y = r->schedule.y,
-        .crop_width = r->schedule.width,
-        .crop_height = r->schedule.height,
-        .ids = o->ids,
-        .has_catchers = has_catchers(r),
-        .aovs = wanted_aovs(r) | (o->adaptive_error > 0.0f ? FILM_AOV_BIT(FILM_AOV_VARIANCE) : 0),
-        .identity = {
-            .scene = identity_hash(r), .nominal_samples = r->samples, .seed = r->shared.seed}};
+    FilmDesc desc = {.size_bytes = sizeof desc,
+                     .width = o->width_px ? o->width_px : r->scene->settings.width_px,
+                     .height = o->height_px ? o->height_px : r->scene->settings.height_px,
+                     .x = r->schedule.x,
+                     .y = r->schedule.y,
+                     .crop_width = r->schedule.width,
+                     .crop_height = r->schedule.height,
+                     .ids = o->ids,
+                     .has_catchers = has_catchers(r),
+                     .aovs = wanted_aovs(r) |
+                             (o->adaptive_error > 0.0f ? FILM_AOV_BIT(FILM_AOV_VARIANCE) : 0),
+                     .identity = {.scene = identity_hash(r, settings),
+                                  .nominal_samples = r->samples,
+                                  .seed = r->shared.seed}};
     snprintf(desc.identity.filter, sizeof desc.identity.filter, "%s %g",
              pixel_filter_name(o->filter), (double)r->shared.filter.width_px);
     accel_cpu_class(ssl_context_cpu_class(r->ssl), desc.identity.cpu_class);
     TRY(film_create(&desc, &r->film, err));
     TRY(render_make_notes(r, err));
+    TRY(film_set_note(r->film, FILM_NOTE_SETTINGS, settings, err));
     r->stats.film_bytes = film_size_bytes(r->film);
     return STATUS_OK;
+}
+
+static Status make_film(Render *r, Error *err)
+{
+    StrBuf settings = {0};
+    render_list_settings(r, &settings);
+    Status status = settings.failed
+                        ? error_set(err, STATUS_NO_MEMORY, "out of memory listing settings")
+                        : make_film_with(r, strbuf_text(&settings), err);
+    strbuf_free(&settings);
+    return status;
 }
 
 /* STATUS_INVALID is for options that do not fit; what is wrong with a scene is the scene's. */

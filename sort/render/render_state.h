@@ -62,6 +62,8 @@ struct Render {
 void render_announce(const Render *r, const char *what);
 /* Sets the film's notes and shot, and makes the ids of names. */
 Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
+/* Appends all settings that decide pixels and are not in FilmIdentity by themselves, as FILM_NOTE_SETTINGS has them. */
+void render_list_settings(const Render *r, StrBuf *out);
 /* Returns whether no texture has failed, or failed ones are shown as magenta. */
 bool render_may_go_on(Render *r);
 /* Returns whether the user wants no more, and the film is of no use. */

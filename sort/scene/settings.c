@@ -146,22 +146,22 @@ Status scene_settings_parse(JsonCursor *settings, SceneSettings *s, Error *err)
 
 /* --- identity and change ------------------------------------------------------------------------ */
 
-static void hash_number(HashState *h, double value)
+/* Floats have nine digits, which tell all of them apart; counts have ten at most. */
+static void list_number(StrBuf *out, const char *name, double value)
 {
     value += 0.0; /* -0 is 0 */
-    hash128_update(h, &value, sizeof value);
+    strbuf_printf(out, "%s %.10g\n", name, value);
 }
 
-void scene_settings_hash(const SceneSettings *s, HashState *h)
+void scene_settings_list(const SceneSettings *s, StrBuf *out)
 {
     for (uint32_t i = 0; i < SETTING_COUNT; ++i)
-        if (scene_setting_rows[i].is_hashed)
-            hash_number(h, load(&scene_setting_rows[i], s));
-    hash_number(h, (double)s->mist.start_m);
-    hash_number(h, (double)s->mist.depth_m);
-    hash128_update_u64(h, (uint64_t)s->mist.falloff);
-    if (s->guiding != SCENE_GUIDING_OFF)
-        hash128_update_u64(h, (uint64_t)s->guiding);
+        if (scene_setting_rows[i].is_decisive)
+            list_number(out, scene_setting_rows[i].field, load(&scene_setting_rows[i], s));
+    list_number(out, "mist.start_m", (double)s->mist.start_m);
+    list_number(out, "mist.depth_m", (double)s->mist.depth_m);
+    strbuf_printf(out, "mist.falloff %d\n", (int)s->mist.falloff);
+    strbuf_printf(out, "guiding %s\n", scene_guiding_names[s->guiding]);
 }
 
 Status scene_settings_change(SceneSettingsChange *change, SceneSettingId id, double value,

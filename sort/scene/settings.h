@@ -3,8 +3,8 @@
 #ifndef SORT_SCENE_SETTINGS_H
 #define SORT_SCENE_SETTINGS_H
 
-#include "base/hash.h"
 #include "base/json.h"
+#include "base/str.h"
 
 typedef enum SceneMistFalloff {
     SCENE_MIST_LINEAR,
@@ -55,7 +55,7 @@ typedef struct SceneSettingRow {
     SceneSettingKind kind;
     size_t offset; /* in SceneSettings */
     double min, max, initial;
-    bool is_hashed; /* part of the hash below */
+    bool is_decisive; /* part of the list below */
     const char *option, *value_name, *help;
 } SceneSettingRow;
 
@@ -67,8 +67,8 @@ SceneSettings scene_settings_default(void);
 /* Reads all fields of `settings` but `camera`, which names something of the scene; those that are not there stay as they are. */
 Status scene_settings_parse(JsonCursor *settings, SceneSettings *s, Error *err) SORT_MUST_CHECK;
 
-/* Adds what decides the light of a pixel and is not in FilmIdentity by itself. */
-void scene_settings_hash(const SceneSettings *s, HashState *h);
+/* Appends what decides the light of a pixel and is not in FilmIdentity by itself: a line each, "name value". */
+void scene_settings_list(const SceneSettings *s, StrBuf *out);
 
 /* Values that take the place of a package's. Zero-initialised: none. */
 typedef struct SceneSettingsChange {

@@ -278,7 +278,7 @@ static void test_film_merges_only_what_agrees(void **state)
         "frames differ: 37 x 11 and 37 x 12",
         "crops differ: 0,0,37,11 and 1,0,36,11",
         "AOVs differ",
-        ("scenes or settings differ: hashes 00000000000000000000000000000000 and "
+        ("scenes, cameras or bakes differ: hashes 00000000000000000000000000000000 and "
          "00010000000000000000000000000000"),
         "samples per pixel differ: 64 and 65",
         "seeds differ: 3 and 4",

@@ -100,7 +100,7 @@ static void test_program_parts_merge_to_the_whole(void **state)
             &said);
     KIT_ASSERT_SAYS(&said, 0, NULL);
     KIT_RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
-    KIT_ASSERT_SAYS(&said, 1, "scenes or settings differ", NULL);
+    KIT_ASSERT_SAYS(&said, 1, "settings differ: clamp_indirect 0 and 0.5", NULL);
     KIT_RENDER(&said, "merge", paths.a);
     KIT_ASSERT_SAYS(&said, 2, "nothing to write", NULL);
     kit_end(&kit);
