@@ -72,6 +72,37 @@ static Status check_closures(const SslContextDesc *desc, Error *err)
     return STATUS_OK;
 }
 
+static bool is_number_type(SslType type)
+{
+    return type == SSL_BOOL || type == SSL_INT || (type >= SSL_FLOAT && type <= SSL_NORMAL);
+}
+
+static Status check_questions(const SslContextDesc *desc, Error *err)
+{
+    if (desc->question_count > SSL_MAX_QUESTIONS)
+        return error_set(err, STATUS_LIMIT, "%u questions; at most %d are possible",
+                         desc->question_count, SSL_MAX_QUESTIONS);
+    for (uint32_t i = 0; i < desc->question_count; ++i) {
+        const SslQuestionRow *row = &desc->questions[i];
+        if (row->arg_count < 1 || row->arg_count > SSL_MAX_CLOSURE_ARGS)
+            return error_set(err, STATUS_LIMIT, "question '%s' has %u arguments; from 1 to %d",
+                             row->name, row->arg_count, SSL_MAX_CLOSURE_ARGS);
+        for (uint32_t j = 0; j < row->arg_count; ++j)
+            if (!is_number_type(row->args[j].type))
+                return error_set(err, STATUS_INVALID,
+                                 "argument '%s' of question '%s' cannot be a %s", row->args[j].name,
+                                 row->name, ssl_type_name(row->args[j].type));
+        if (!is_number_type(row->result))
+            return error_set(err, STATUS_INVALID, "the answer to question '%s' cannot be a %s",
+                             row->name, ssl_type_name(row->result));
+        for (uint32_t j = 0; j < i; ++j)
+            if (strcmp(desc->questions[j].name, row->name) == 0)
+                return error_set(err, STATUS_INVALID, "question '%s' stands twice in the table",
+                                 row->name);
+    }
+    return STATUS_OK;
+}
+
 Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context, Error *err)
 {
     CHECK(desc->size_bytes == sizeof *desc);
@@ -79,15 +110,18 @@ Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context, 
     TRY(check_globals(desc, err));
     TRY(check_closures(desc, err));
     TRY(check_attributes(desc, err));
+    TRY(check_questions(desc, err));
     SslContext *ctx = MEM_NEW(SslContext);
     if (!ctx)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     ctx->tables = (LowerTables){.globals = desc->globals,
                                 .closures = desc->closures,
                                 .attributes = desc->attributes,
+                                .questions = desc->questions,
                                 .global_count = desc->global_count,
                                 .closure_count = desc->closure_count,
-                                .attribute_count = desc->attribute_count};
+                                .attribute_count = desc->attribute_count,
+                                .question_count = desc->question_count};
     Status status = stdlib_create(&ctx->lib, err);
     if (status == STATUS_OK)
         status = jit_create(desc->cpu, desc->cache_folder, &ctx->jit, err);

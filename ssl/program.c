@@ -19,7 +19,7 @@ static const char *copy_text(Arena *arena, const char *text)
 
 typedef struct Uses {
     bool *param, *texture;
-    uint64_t globals_value, globals_derivs;
+    uint64_t globals_value, globals_derivs, questions;
 } Uses;
 
 static void add_uses(const IrModule *m, const IrFunc *f, Uses *uses)
@@ -30,6 +30,8 @@ static void add_uses(const IrModule *m, const IrFunc *f, Uses *uses)
             uses->param[ir_param_index(inst->imm)] = true;
         } else if (inst->op == IR_TEX || inst->op == IR_TEX_D) {
             uses->texture[m->texture_sites.data[inst->site].texture] = true;
+        } else if (inst->op == IR_ASK) {
+            uses->questions |= (uint64_t)1 << inst->imm;
         } else if (inst->op == IR_GLOBAL) {
             uint64_t bit = (uint64_t)1 << ir_global_row(inst->imm);
             if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE)
@@ -123,6 +125,7 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
                                .fault_site_count = m->fault_sites.count,
                                .globals_value = uses.globals_value,
                                .globals_derivs = uses.globals_derivs,
+                               .questions = uses.questions,
                                .values = report->values,
                                .values_shadowed = report->values_shadowed,
                                .visits = report->visits,

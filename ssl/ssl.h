@@ -129,9 +129,24 @@ typedef struct SslClosureRow {
     const char *doc, *citation;
 } SslClosureRow;
 
-enum { SSL_MAX_GLOBALS = 64, SSL_MAX_CLOSURE_ARGS = 16, SSL_MAX_CLOSURES = 1024 };
+/* A row of the questions table: something that the host works out for a point from arguments, as shaders ask for it by
+ * `ask_host<name>(...)`. Types of arguments and of the answer: bool, int, and float up to normal. Answers have no derivatives. */
+typedef struct SslQuestionRow {
+    const char *name;
+    const SslClosureArg *args;
+    uint32_t arg_count; /* 1 to SSL_MAX_CLOSURE_ARGS */
+    SslType result;
+    const char *doc;
+} SslQuestionRow;
 
-/* The three tables, with all their strings, are borrowed and must outlive the context. */
+enum {
+    SSL_MAX_GLOBALS = 64,
+    SSL_MAX_CLOSURE_ARGS = 16,
+    SSL_MAX_CLOSURES = 1024,
+    SSL_MAX_QUESTIONS = 64
+};
+
+/* The tables, with all their strings, are borrowed and must outlive the context. */
 typedef struct SslContextDesc {
     size_t size_bytes; /* sizeof(SslContextDesc) */
     const SslGlobalRow *globals;
@@ -139,6 +154,8 @@ typedef struct SslContextDesc {
     uint32_t global_count, closure_count;
     const SslAttributeRow *attributes; /* may be NULL if attribute_count is 0 */
     uint32_t attribute_count;
+    const SslQuestionRow *questions; /* may be NULL if question_count is 0 */
+    uint32_t question_count;
     const char *cache_folder; /* object cache on disk, created when missing; NULL: no cache */
     const char *cpu;          /* a name of ssl_baseline_cpus; NULL: this machine */
 } SslContextDesc;
@@ -481,6 +498,7 @@ typedef struct SslProgramInfo {
     uint32_t fault_site_count;
     /* Bit i of globals_value: the kernel reads the value of row i; of globals_derivs: its derivatives. */
     uint64_t globals_value, globals_derivs;
+    uint64_t questions; /* bit i: the kernel asks row i of the host's questions */
     uint32_t values,
         values_shadowed; /* scalar values, and those among them that carry d/dx or d/dy */
     uint32_t ir_instructions;

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 3 };
+enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 4 };
 
 /* Returns x, or a zero of its sign if x is subnormal: the language has no subnormal numbers. Hosts apply it to
  * the numbers of a batch; it works whether or not the thread flushes subnormals itself. */
@@ -54,10 +54,21 @@ typedef struct SslTexCall {
     float *result;
 } SslTexCall;
 
+/* A question that the lanes of lane_mask put to the host (SslQuestionRow); lanes are those of SslTexCall. Rows are of numbers of four
+ * bytes: floats, ints, and bools as 0 and 1. */
+typedef struct SslAskCall {
+    uint32_t block, lane_first, lane_count, lane_mask;
+    uint32_t question; /* the row of the host's table */
+    const void *args;  /* [scalars of all arguments][lane_count] */
+    void *result;      /* [scalars of the answer][lane_count] */
+} SslAskCall;
+
 typedef struct SslServices {
     size_t size_bytes; /* sizeof(SslServices) */
     /* Fills the result of every lane in lane_mask. It may park the fiber that runs the kernel. */
     void (*tex_lookup)(SslHost *host, const SslTexCall *call);
+    /* Answers a question for every lane in lane_mask: for equal arguments alike. NULL if the context's table has no question. */
+    void (*ask)(SslHost *host, const SslAskCall *call);
 } SslServices;
 
 /* All memory is the caller's. */

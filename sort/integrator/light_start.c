@@ -117,7 +117,7 @@ static void start_path(Wave *w, uint32_t sample)
     path->sample = sample;
     path->event = 1; /* 0 has the numbers of the lamp */
     path->flags = PATH_SEEN;
-    path->least_pdf = INFINITY;
+    path->history.least_pdf = INFINITY;
     path->history.is_cone = true;
     w->rays.time[i] = time;
     ++w->count;

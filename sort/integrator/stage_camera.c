@@ -101,7 +101,7 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
     path->key = block->key[k];
     path->beta = spectrum_splat(1.0f);
     path->eta_scale = 1.0f;
-    path->least_pdf = INFINITY;
+    path->history.least_pdf = INFINITY;
     /* The camera's rays find what shines on it, and no other light, where that is traced from lamps. */
     path->flags = PATH_SPECULAR | (w->light_paths ? PATH_LAST : 0);
     path->history.kind = RAY_CAMERA;

@@ -20,7 +20,7 @@ static void meet_sky(Wave *w, const SkyLight *sky, float3 direction, float2 map_
     const Path *path = &w->paths[sky->path];
     bool is_specular = path->flags & PATH_SPECULAR;
     EnvironmentFootprint footprint;
-    if (is_specular && isinf(path->least_pdf))
+    if (is_specular && isinf(path->history.least_pdf))
         footprint = shade_environment_footprint(w->shade, direction, &path->diff, path->depth);
     else if (is_specular)
         footprint = lights_environment_cell(

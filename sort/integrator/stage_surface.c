@@ -246,7 +246,7 @@ static void bounce(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
     if (drawn->flags[k] & SSL_LOBE_DELTA)
         flags |= PATH_SPECULAR;
     else
-        path->least_pdf = minf(path->least_pdf, drawn->pdf[k]);
+        path->history.least_pdf = minf(path->history.least_pdf, drawn->pdf[k]);
     if (path->depth >= w->reads.least_limit &&
         (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->history)))
         flags |= PATH_LAST;
@@ -440,7 +440,7 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
         wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL, false);
     Spectrum factor = spectrum_scale(path->beta, mis_weight);
     factor = spectrum_mul(factor, wave_visible_fraction(path, visibility));
-    bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->least_pdf);
+    bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->history.least_pdf);
     if (pdf == 0.0f && !is_caustic)
         wave_add_met(w, path, spectrum_mul(factor, emission), instance->light_group, visibility,
                      FILM_AT_EMISSION);
@@ -458,9 +458,9 @@ static void cut_holdout(Wave *w, const Path *path, BsdfPoint bsdf)
 
 float wave_least_alpha(const WaveShared *s, const Path *path)
 {
-    if (!(path->least_pdf < s->settings->filter_glossy))
+    if (!(path->history.least_pdf < s->settings->filter_glossy))
         return 0.0f;
-    return 0.5f * sqrtf(1.0f - path->least_pdf / s->settings->filter_glossy);
+    return 0.5f * sqrtf(1.0f - path->history.least_pdf / s->settings->filter_glossy);
 }
 
 /* Returns whether the path takes light at the surface of a lane. */

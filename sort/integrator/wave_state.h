@@ -42,8 +42,6 @@ typedef struct Path {
     Spectrum beta;
     /* Solid-angle density of the last scatter; undefined while PATH_SPECULAR. */
     float pdf;
-    /* The smallest density of all scatters that were no deltas; INFINITY before the first. */
-    float least_pdf;
     /* The squared product of the relative indices of refraction so far. Refraction scales radiance by it, and Russian
      * roulette multiplies it back in, since such a path is worth no less. */
     float eta_scale;

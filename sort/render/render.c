@@ -317,6 +317,7 @@ ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *w
     ShadeContextDesc desc = {.size_bytes = sizeof desc,
                              .scene = r->scene,
                              .materials = r->materials,
+                             .accel = r->accel,
                              .store = r->store,
                              .tex_thread = thread,
                              .waiter = waiter,

@@ -34,6 +34,8 @@ typedef enum SampleSlot {
     SAMPLE_GUIDE_LOBE,         /* 1D: the lobe that a guided direction counts as */
     SAMPLE_CAUSTIC_UV,         /* 2D: which light of caustics, and where on it */
     SAMPLE_LIGHT_EVEN,         /* 1D: whether a path of light takes an even direction */
+    SAMPLE_OCCLUSION_UV,       /* 2D: directions of the question `occlusion` */
+    SAMPLE_BEVEL_UV,           /* 2D: lines of the question `bevel` */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

@@ -266,6 +266,7 @@ void hit_surfaces(const Scene *scene, const HitRays *rays, uint32_t parts, Surfa
     uint16_t all = (uint16_t)((1u << block->count) - 1u);
     ASSERT(block->count > 0 && block->count <= SSL_BLOCK);
     ASSERT(!(parts & HIT_TANGENT) || (parts & HIT_NORMAL));
+    memcpy(block->time, rays->time, sizeof block->time);
     uint16_t live = begin_lanes(scene, rays, parts, block, &rows);
     if (live == 0)
         return;

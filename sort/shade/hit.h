@@ -36,6 +36,8 @@ typedef struct PathHistory {
     uint16_t diffuse, glossy, transmission, transparent;
     /* The footprint is the cone of one scattered sample, not a pixel's: see shade_footprint_scale. */
     bool is_cone;
+    /* The smallest density of all scatters that were no deltas; INFINITY before the first. */
+    float least_pdf;
 } PathHistory;
 
 #define HIT_NO_INSTANCE UINT32_MAX /* SurfaceHit.instance of the environment */

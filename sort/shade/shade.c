@@ -5,6 +5,7 @@
 #include "sort/sampling/warp.h"
 #include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
+#include "sort/shade/question_service.h"
 #include "sort/shade/texture_service.h"
 #include "ssl/rt/rt.h"
 #include "ssl/ssl_limits.h"
@@ -66,6 +67,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
     ShadeContext *ctx = ARENA_NEW(arena, ShadeContext);
     size_t result_stride = 64, attributes_stride = 64;
     uint32_t draw_sites = 0;
+    bool asks = false;
     const BsdfDef *const *closures = material_set_closures(desc->materials);
     const BsdfDef *lambert = closures[closure_find("Lambert")];
     BsdfRoom room = {.terms = 1, .lobes = 1, .state_rows = lambert->state_rows};
@@ -78,6 +80,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                 attributes_stride = p->info->attributes_stride_bytes;
             if (p->kernel && p->is_stochastic && p->info->texture_site_count > draw_sites)
                 draw_sites = p->info->texture_site_count;
+            asks = asks || (p->kernel && p->info->questions != 0);
             if (p->kernel)
                 make_room(p->info, closures, &room);
         }
@@ -107,6 +110,8 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
     if (!ctx || !ctx->globals || !ctx->attributes || !ctx->results || !ctx->host.draws ||
         !ctx->block || !ctx->below || !ctx->white_args || !ctx->own)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    if (asks && desc->accel)
+        TRY(question_rays_create(desc->scene, desc->accel, arena, &ctx->host.questions, err));
     *out_ctx = ctx;
     return STATUS_OK;
 }
@@ -143,6 +148,9 @@ static void fill_sample_width(ShadeContext *ctx, const SurfaceBlock *surfaces, u
     }
 }
 
+static const SslServices services = {
+    .size_bytes = sizeof services, .tex_lookup = texture_service_look_up, .ask = question_answer};
+
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceBlock *surfaces, uint32_t count)
 {
@@ -156,6 +164,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
     ctx->gathered = 0;
     uint32_t block_count = (count + SSL_BLOCK - 1) / SSL_BLOCK;
     texture_service_begin(&ctx->host, p, surfaces);
+    ctx->host.kind = kind;
     globals_fill(ctx->desc.scene, surfaces, block_count, p->info->globals_value,
                  p->info->globals_derivs, &ctx->layout, ctx->globals);
     if (p->info->globals_value >> GLOBAL_sample_width & 1)
@@ -173,7 +182,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                       .result = ctx->results,
                       .params = p->params,
                       .textures = p->textures,
-                      .services = &texture_services,
+                      .services = &services,
                       .host = &ctx->host,
                       .block_count = block_count,
                       .loop_budget = SHADE_LOOP_BUDGET,
@@ -353,7 +362,7 @@ static bool is_constant_by_side(const MaterialProgram *p)
     const SslProgramInfo *info = p->info;
     if (!p->kernel || (info->globals_value & ~((uint64_t)1 << GLOBAL_backfacing)) != 0 ||
         info->globals_derivs != 0 || info->attributes_stride_bytes > 0 ||
-        info->texture_site_count > 0 || info->fault_site_count > 0)
+        info->texture_site_count > 0 || info->questions != 0 || info->fault_site_count > 0)
         return false;
     for (uint32_t s = 0; s < info->lobe_count; ++s)
         if (info->lobes[s].parent >= 0) /* layers dim by the viewer's direction */

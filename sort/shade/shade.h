@@ -9,6 +9,7 @@
 #define SORT_SHADE_SHADE_H
 
 #include "base/arena.h"
+#include "sort/accel/accel.h"
 #include "sort/bsdf/bsdf_point.h"
 #include "sort/light/environment.h"
 #include "sort/sampling/sampler.h"
@@ -32,6 +33,7 @@ typedef struct ShadeContextDesc {
     size_t size_bytes;  /* sizeof(ShadeContextDesc) */
     const Scene *scene; /* borrowed, as all below */
     const MaterialSet *materials;
+    const Accel *accel;  /* of the scene, for kernels that ask; NULL: every surface stands alone */
     TextureStore *store; /* the scene's textures; NULL: all have the missing colour */
     TexThread *tex_thread;
     Waiter *waiter;

@@ -82,6 +82,7 @@ void surface_set(SurfaceBlock *block, uint32_t lane, const SurfaceHit *hit)
     wide_set3(block->dIdy, lane, hit->dIdy);
     set2(block->duvdx, lane, hit->duvdx);
     set2(block->duvdy, lane, hit->duvdy);
+    block->time[lane] = 0.0f;
     block->b1[lane] = hit->b1, block->b2[lane] = hit->b2;
     block->db1dx[lane] = hit->db1dx, block->db1dy[lane] = hit->db1dy;
     block->db2dx[lane] = hit->db2dx, block->db2dy[lane] = hit->db2dy;

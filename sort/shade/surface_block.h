@@ -15,6 +15,7 @@ typedef struct SurfaceBlock {
     WideRow uv[2], tangent_sign, length_m;
     WideRow dPdx[3], dPdy[3], dNdx[3], dNdy[3], dTdx[3], dTdy[3], dIdx[3], dIdy[3];
     WideRow duvdx[2], duvdy[2];
+    WideRow time; /* in the shutter, at which the surface stands */
     WideRow b1, b2, db1dx, db1dy, db2dx, db2dy;
     HitDraw draw[SSL_BLOCK];
     PathHistory history[SSL_BLOCK];

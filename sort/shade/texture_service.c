@@ -23,10 +23,7 @@ float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone)
            (is_cone ? 1.0f : host->footprint_scale);
 }
 
-/* The dimension of a point's n-th lookup at a call site: beyond those of sample_key.h, and a hash, since
- * there is no bound on how many a shader makes. Samples of one pixel share it, so their numbers are
- * stratified. */
-static uint32_t draw_dimension(const HitDraw *draw, uint32_t site, uint32_t n)
+uint32_t draw_dimension(const HitDraw *draw, uint32_t site, uint32_t n)
 {
     uint64_t place = hash_mix64((uint64_t)draw->event << 32 | draw->crossing);
     return 0x80000000u | (uint32_t)(hash_mix64(place + ((uint64_t)site << 16 | n)) >> 33);
@@ -67,7 +64,7 @@ SORT_ALWAYS_INLINE void scale_steps(float *restrict steps, uint32_t count,
             steps[lane] *= scale[lane];
 }
 
-static void tex_lookup(SslHost *host, const SslTexCall *call)
+void texture_service_look_up(SslHost *host, const SslTexCall *call)
 {
     float coord[7 * SSL_BLOCK], random[SSL_BLOCK];
     uint32_t n = call->lane_count;
@@ -108,6 +105,3 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
                                                              .request = &request,
                                                              .result = call->result});
 }
-
-const SslServices texture_services = {.size_bytes = sizeof texture_services,
-                                      .tex_lookup = tex_lookup};

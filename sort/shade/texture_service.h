@@ -12,8 +12,11 @@ struct SslHost {
     TextureStore *store;            /* borrowed; NULL: there are no textures */
     const MaterialProgram *program; /* the one that runs */
     const SurfaceBlock *surfaces;   /* of its points */
-    float footprint_scale;          /* scales footprints that are a pixel's, not a cone's */
-    float depth_scale[4]; /* scales all, by path depth; the last is for all greater depths */
+    SslKernelKind kind;             /* and what it computes */
+    struct QuestionRays
+        *questions;        /* question_service.h; NULL: there is no scene around surfaces */
+    float footprint_scale; /* scales footprints that are a pixel's, not a cone's */
+    float depth_scale[4];  /* scales all, by path depth; the last is for all greater depths */
     /* The factors and path depths of the block that was looked up at last: a material has several textures. */
     const SurfaceBlock *scaled; /* NULL: none in this run */
     float scale[SSL_BLOCK];
@@ -32,6 +35,11 @@ float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone);
 void texture_service_begin(SslHost *host, const MaterialProgram *program,
                            const SurfaceBlock *surfaces);
 
-extern const SslServices texture_services;
+/* The dimension of a point's n-th draw at a site of its kernel: beyond those of sample_key.h, and a hash, since there is no bound on
+ * how many a shader makes. Samples of one pixel share it, so their numbers are stratified. */
+uint32_t draw_dimension(const HitDraw *draw, uint32_t site, uint32_t n);
+
+/* SslServices.tex_lookup. */
+void texture_service_look_up(SslHost *host, const SslTexCall *call);
 
 #endif

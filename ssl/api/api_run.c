@@ -111,7 +111,7 @@ SortSslStatus sort_ssl_batch_run(SortSslBatch *batch, const SortSslRunDesc *desc
     if (status == SORT_SSL_OK) {
         Run run = {own.texture_lookup, own.user};
         void *host = &run;
-        SslServices services = {sizeof services, look_up};
+        SslServices services = {.size_bytes = sizeof services, .tex_lookup = look_up};
         SslBatch points = {.globals = batch->globals,
                            .attributes = batch->attributes,
                            .live = batch->live,

@@ -7,6 +7,7 @@
  *   gen_array.c    array values in memory;  array_plan.c decides which values share memory
  *   gen_call.c     recursive functions and their calls
  *   gen_texture.c  the texture service
+ *   gen_question.c questions to the host
  *
  * IR value v becomes the LLVM value gen->value[v]. Its type is a lane type: i1, i32 or float, or a vector of
  * them if the code computes several lanes at once. Most generators work on both. */
@@ -62,6 +63,7 @@ typedef struct Gen {
     LLVMValueRef stack; /* stack slot: i32 bytes left to recursive calls, in code of one lane */
     GenCallee *callees; /* [funcs.count] */
     LLVMValueRef tex_call, tex_coord, tex_result; /* stack slots; NULL until used */
+    LLVMValueRef ask_call, ask_args, ask_result;  /* the same of questions */
     LLVMValueRef math[3]; /* stack slots for arguments and results of rt_lanes.h; NULL until used */
 
     unsigned md_invariant_load, md_alias_scope, md_noalias; /* kinds of metadata */
@@ -176,5 +178,10 @@ void gen_call(Gen *g, const IrInst *inst);
 
 /* --- gen_texture.c --- */
 void gen_texture(Gen *g, const IrInst *inst); /* TEX, TEX_D */
+/* Bit i: lane i is here. */
+LLVMValueRef gen_lane_bits(Gen *g);
+
+/* --- gen_question.c --- */
+void gen_question(Gen *g, const IrInst *inst); /* ASK */
 
 #endif

@@ -191,6 +191,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->plan = array_plan_create(f, g->arena);
     g->params = g->textures = g->services = g->host = g->attributes = NULL;
     g->tex_call = g->tex_coord = g->tex_result = NULL;
+    g->ask_call = g->ask_args = g->ask_result = NULL;
     g->math[0] = g->math[1] = g->math[2] = NULL;
     g->stack_bytes = 0;
     g->since_border = 0;
@@ -368,7 +369,7 @@ bool codegen_is_inline(const IrModule *m)
     bool is_inline = f->insts.count <= CODEGEN_INLINE_INSTRUCTIONS;
     for (IrInstId id = 1; id < f->insts.count && is_inline; ++id)
         is_inline = ir_inst(f, id)->op != IR_TEX && ir_inst(f, id)->op != IR_TEX_D &&
-                    ir_inst(f, id)->op != IR_CALL;
+                    ir_inst(f, id)->op != IR_ASK && ir_inst(f, id)->op != IR_CALL;
     return is_inline;
 }
 

@@ -482,6 +482,9 @@ void gen_op(Gen *g, const IrInst *inst)
     case IR_TEX_D:
         gen_texture(g, inst);
         return;
+    case IR_ASK:
+        gen_question(g, inst);
+        return;
     default:
         break;
     }

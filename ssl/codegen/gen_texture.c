@@ -19,8 +19,7 @@ static void begin_buffers(Gen *g)
     g->tex_result = gen_stack(g, LLVMArrayType2(g->t_float, RESULTS_WITH_DERIVS), "tex_result");
 }
 
-/* Bit i: lane i is here. */
-static LLVMValueRef lane_bits(Gen *g)
+LLVMValueRef gen_lane_bits(Gen *g)
 {
     if (!g->mask)
         return gen_i32(g, 1);
@@ -44,7 +43,7 @@ void gen_texture(Gen *g, const IrInst *inst)
     store_field(g, offsetof(SslTexCall, block), g->block);
     store_field(g, offsetof(SslTexCall, lane_first), g->lane);
     store_field(g, offsetof(SslTexCall, lane_count), gen_i32(g, g->lanes));
-    store_field(g, offsetof(SslTexCall, lane_mask), lane_bits(g));
+    store_field(g, offsetof(SslTexCall, lane_mask), gen_lane_bits(g));
     store_field(g, offsetof(SslTexCall, texture), texture);
     store_field(g, offsetof(SslTexCall, site), gen_i32(g, inst->site));
     store_field(g, offsetof(SslTexCall, flags), gen_i32(g, has_derivs ? SSL_TEX_WANT_DERIVS : 0));

@@ -112,6 +112,7 @@ typedef enum ExprKind {
     EXPR_GLOBAL,    /* global_value<name> */
     EXPR_ATTRIBUTE, /* attribute<name>, attribute_exists<name>: op says which */
     EXPR_CLOSURE,   /* make_closure<name>(args) */
+    EXPR_ASK,       /* ask_host<name>(args) */
     EXPR_TEXTURE,   /* texture2d_sample<name>(args, options) */
     EXPR_DETACH,    /* detach(a), no_diff a: the value without its derivatives */
     EXPR_CONVERT /* added by the checker: converts a to another type (int to float, float to a vector) */
@@ -162,7 +163,7 @@ struct Expr {
     bool is_total;
     Expr *a, *b, *c;
     ExprList args;
-    /* NAME, CALL, MEMBER, GLOBAL, ATTRIBUTE, CLOSURE, TEXTURE, STRING (its text) */
+    /* NAME, CALL, MEMBER, GLOBAL, ATTRIBUTE, CLOSURE, ASK, TEXTURE, STRING (its text) */
     const char *name;
     Span name_span;
     TypeName *type_name; /* CONSTRUCT, with a keyword */
@@ -173,7 +174,7 @@ struct Expr {
         int32_t int_value;
         float float_value;
         const VarDecl *var; /* checked: NAME */
-        uint32_t row;       /* checked: GLOBAL, CLOSURE: index in the host's table */
+        uint32_t row;       /* checked: GLOBAL, CLOSURE, ASK: index in the host's table */
         uint32_t member;    /* checked: MEMBER of a struct */
         struct { /* checked: ATTRIBUTE: index of the file's declaration, or of the host's row */
             uint32_t index;

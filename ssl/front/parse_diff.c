@@ -166,6 +166,7 @@ bool parse_at_no_diff(const Parser *p)
     case TOKEN_INOUT:
     case TOKEN_GLOBAL_VALUE:
     case TOKEN_ATTRIBUTE:
+    case TOKEN_ASK_HOST:
     case TOKEN_SAMPLE:
     case TOKEN_SAMPLE_ALPHA:
     case TOKEN_SAMPLE_RGBA:

@@ -183,23 +183,27 @@ static const char *host_value_form(const Parser *p, const Token *word)
     bool is_value = word->kind == TOKEN_GLOBAL_VALUE || word->kind == TOKEN_ATTRIBUTE ||
                     word->kind == TOKEN_ATTRIBUTE_EXISTS;
     return arena_printf(p->arena, "%s<name>%s", word->text,
-                        is_value                           ? ""
-                        : word->kind == TOKEN_MAKE_CLOSURE ? "(arguments)"
-                                                           : "(u, v)");
+                        is_value ? ""
+                        : word->kind == TOKEN_MAKE_CLOSURE || word->kind == TOKEN_ASK_HOST
+                            ? "(arguments)"
+                            : "(u, v)");
 }
 
-/* global_value<name>, make_closure<name>(...), texture2d_sample<name>(...) */
+/* global_value<name>, make_closure<name>(...), ask_host<name>(...), texture2d_sample<name>(...) */
 static Expr *parse_host_value(Parser *p)
 {
     const Token *token = parse_advance(p);
     bool is_attribute = token->kind == TOKEN_ATTRIBUTE || token->kind == TOKEN_ATTRIBUTE_EXISTS;
     Expr e = {.kind = token->kind == TOKEN_GLOBAL_VALUE   ? EXPR_GLOBAL
                       : token->kind == TOKEN_MAKE_CLOSURE ? EXPR_CLOSURE
+                      : token->kind == TOKEN_ASK_HOST     ? EXPR_ASK
                       : is_attribute                      ? EXPR_ATTRIBUTE
                                                           : EXPR_TEXTURE,
               .op = token->kind,
               .span = token->span};
     Span close;
+    ASSERT(e.kind != EXPR_TEXTURE || token->kind == TOKEN_SAMPLE ||
+           token->kind == TOKEN_SAMPLE_ALPHA || token->kind == TOKEN_SAMPLE_RGBA);
     bool is_reported = parse_may_report(p) && !parse_is(p, TOKEN_LESS);
     e.name = parse_angle_name(p, token->text, &e.name_span);
     if (is_reported)
@@ -207,10 +211,10 @@ static Expr *parse_host_value(Parser *p)
     close = parse_last_span(p);
     if (!e.name)
         return error_expr(p, token->span);
-    if (e.kind == EXPR_CLOSURE || e.kind == EXPR_TEXTURE) {
+    if (e.kind == EXPR_CLOSURE || e.kind == EXPR_ASK || e.kind == EXPR_TEXTURE) {
         if (!parse_expect(p, TOKEN_OPEN, "before the arguments"))
             return error_expr(p, token->span);
-        if (e.kind == EXPR_CLOSURE) {
+        if (e.kind != EXPR_TEXTURE) {
             e.args = parse_arguments(p, &close);
         } else {
             e.texture = ARENA_NEW(p->arena, TextureCall);
@@ -351,6 +355,7 @@ static Expr *parse_primary(Parser *p)
     case TOKEN_ATTRIBUTE:
     case TOKEN_ATTRIBUTE_EXISTS:
     case TOKEN_MAKE_CLOSURE:
+    case TOKEN_ASK_HOST:
     case TOKEN_SAMPLE:
     case TOKEN_SAMPLE_ALPHA:
     case TOKEN_SAMPLE_RGBA:

@@ -107,6 +107,7 @@ static bool is_at_operand(const Parser *p)
     case TOKEN_GLOBAL_VALUE:
     case TOKEN_ATTRIBUTE:
     case TOKEN_MAKE_CLOSURE:
+    case TOKEN_ASK_HOST:
     case TOKEN_SAMPLE:
         return true;
     default:
@@ -268,7 +269,7 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
                "no pointers and references";
     if (wanted == TOKEN_NAME && is == TOKEN_STRING &&
         (kind_before(p, 2) == TOKEN_GLOBAL_VALUE || kind_before(p, 2) == TOKEN_ATTRIBUTE ||
-         kind_before(p, 2) == TOKEN_MAKE_CLOSURE))
+         kind_before(p, 2) == TOKEN_MAKE_CLOSURE || kind_before(p, 2) == TOKEN_ASK_HOST))
         return "the name without quotes: global_value<uvw>, attribute<name>, make_closure<Name>";
     if (wanted == TOKEN_NAME && is == TOKEN_STRING && token_is_type(before, &type))
         return "the name without quotes: [[ float min = 0 ]]";

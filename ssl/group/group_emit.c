@@ -292,8 +292,10 @@ Status group_emit(const Group *g, SslUnit *unit)
     e.m = unit->module = ir_module_create(e.arena);
     e.m->globals = tables->globals;
     e.m->closures = tables->closures;
+    e.m->questions = tables->questions;
     e.m->global_count = tables->global_count;
     e.m->closure_count = tables->closure_count;
+    e.m->question_count = tables->question_count;
     e.m->info.name = arena_strndup(e.arena, name, strlen(name));
     e.results = ARENA_ARRAY(e.arena, IrValue *, g->desc->node_count);
     e.link = ir_link_begin(e.m, e.m->info.name);

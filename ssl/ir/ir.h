@@ -207,10 +207,11 @@ typedef struct IrLobeSlot {
 } IrLobeSlot;
 
 typedef struct IrModule {
-    Arena *arena;                  /* borrowed; its out-of-memory jump is set while passes run */
-    const SslGlobalRow *globals;   /* borrowed: context */
-    const SslClosureRow *closures; /* borrowed: context */
-    uint32_t global_count, closure_count;
+    Arena *arena;                    /* borrowed; its out-of-memory jump is set while passes run */
+    const SslGlobalRow *globals;     /* borrowed: context */
+    const SslClosureRow *closures;   /* borrowed: context */
+    const SslQuestionRow *questions; /* borrowed: context */
+    uint32_t global_count, closure_count, question_count;
     SslUnitInfo info;      /* name, parameters, outputs, textures, metadata; arena */
     ARRAY(IrFunc *) funcs; /* [0] unused; a callee may stand after its caller */
     /* No parameters; results: all outputs' scalars in the order of the source, a closure output as one. */

@@ -568,6 +568,19 @@ void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue
                   out_results);
 }
 
+void ir_build_ask(IrBuilder *b, uint32_t row, const IrValue *args, uint32_t arg_count,
+                  const IrType *result_types, uint32_t result_count, IrValue *out_results)
+{
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_ASK,
+                               .imm = row,
+                               .args = args,
+                               .types = result_types,
+                               .arg_count = arg_count,
+                               .result_count = result_count},
+                  out_results);
+}
+
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results)
 {

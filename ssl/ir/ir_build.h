@@ -67,6 +67,9 @@ void ir_build_tex_auto(IrBuilder *b, uint32_t site, const IrValue coord[3], IrVa
 void ir_build_tex(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_rgba[4]);
 void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_results[12]);
 /* Appends a call. The result types are parameters because the callee may not be built yet. */
+/* Puts question `row` of the host's table. */
+void ir_build_ask(IrBuilder *b, uint32_t row, const IrValue *args, uint32_t arg_count,
+                  const IrType *result_types, uint32_t result_count, IrValue *out_results);
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results);
 /* An instruction to append. */

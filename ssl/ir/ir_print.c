@@ -107,6 +107,9 @@ static void print_imm(Printer *p, const IrInst *inst)
         strbuf_printf(out, " %s site %u",
                       m->info.textures[m->texture_sites.data[inst->site].texture], inst->site);
         break;
+    case IR_ASK:
+        strbuf_printf(out, " %s", m->questions[inst->imm].name);
+        break;
     case IR_CLOSURE_MAKE:
         strbuf_printf(out, " %s", m->closures[inst->imm].name);
         break;

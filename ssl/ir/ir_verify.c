@@ -149,6 +149,35 @@ static Status verify_input(Verifier *v, IrInstId id)
     return STATUS_OK;
 }
 
+/* Returns the kind of a question's scalars of a type. */
+static IrKind kind_of_number(SslType type)
+{
+    return type == SSL_BOOL ? IR_BOOL : type == SSL_INT ? IR_INT : IR_FLOAT;
+}
+
+static Status verify_question(Verifier *v, IrInstId id)
+{
+    const IrModule *m = v->module;
+    const IrInst *inst = ir_inst(v->func, id);
+    EXPECT(v, id, inst->imm < m->question_count, "no question %u", (unsigned)inst->imm);
+    const SslQuestionRow *row = &m->questions[inst->imm];
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < row->arg_count; ++i)
+        for (uint32_t k = 0; k < ssl_type_scalars(row->args[i].type); ++k, ++next)
+            EXPECT(v, id,
+                   next < inst->arg_count && ir_type(v->func, ir_args(v->func, inst)[next]) ==
+                                                 ir_scalar(kind_of_number(row->args[i].type)),
+                   "argument '%s' of question '%s'", row->args[i].name, row->name);
+    EXPECT(v, id, next == inst->arg_count, "too many arguments for question '%s'", row->name);
+    EXPECT(v, id, inst->result_count == ssl_type_scalars(row->result), "results of '%s'",
+           row->name);
+    for (uint32_t k = 0; k < inst->result_count; ++k)
+        EXPECT(v, id,
+               ir_type(v->func, inst->result_first + k) == ir_scalar(kind_of_number(row->result)),
+               "result of question '%s'", row->name);
+    return STATUS_OK;
+}
+
 static Status verify_closure(Verifier *v, IrInstId id)
 {
     const IrModule *m = v->module;
@@ -242,6 +271,8 @@ static Status verify_tables(Verifier *v, IrInstId id)
         EXPECT(v, id, m->texture_sites.data[inst->site].texture < m->info.texture_count,
                "no texture %u", m->texture_sites.data[inst->site].texture);
         return STATUS_OK;
+    case IR_ASK:
+        return verify_question(v, id);
     case IR_CLOSURE_MAKE:
         return verify_closure(v, id);
     case IR_CALL:

@@ -327,9 +327,11 @@ static SemaTables sema_tables(const LowerTables *tables)
     return (SemaTables){.globals = tables->globals,
                         .closures = tables->closures,
                         .attributes = tables->attributes,
+                        .questions = tables->questions,
                         .global_count = tables->global_count,
                         .closure_count = tables->closure_count,
-                        .attribute_count = tables->attribute_count};
+                        .attribute_count = tables->attribute_count,
+                        .question_count = tables->question_count};
 }
 
 /* Adds the source to `diags`. */
@@ -375,8 +377,10 @@ static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *s
     l->library_files = ARENA_ARRAY(l->arena, uint32_t, LIBRARY_END_FILE - LIBRARY_FILE);
     l->module->globals = l->tables->globals;
     l->module->closures = l->tables->closures;
+    l->module->questions = l->tables->questions;
     l->module->global_count = l->tables->global_count;
     l->module->closure_count = l->tables->closure_count;
+    l->module->question_count = l->tables->question_count;
     l->module->source_file = file;
     describe_shader(l->module, shader, checked->ast);
     declare_attributes(l, checked->ast);

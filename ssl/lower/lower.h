@@ -9,7 +9,8 @@ typedef struct LowerTables {
     const SslGlobalRow *globals;
     const SslClosureRow *closures;
     const SslAttributeRow *attributes;
-    uint32_t global_count, closure_count, attribute_count;
+    const SslQuestionRow *questions;
+    uint32_t global_count, closure_count, attribute_count, question_count;
 } LowerTables;
 
 /* Compiles one shader of `src` to a verified module in `arena`, whose out-of-memory jump must be set. Derivatives that the

@@ -384,16 +384,35 @@ static Value lower_attribute(Emit *m, const Expr *e)
     return (Value){e->type, leaf};
 }
 
-static Value lower_closure(Emit *m, const Expr *e)
+/* The scalars of all arguments of a closure or question. */
+typedef ARRAY(IrValue) ValueList;
+static ValueList lower_host_args(Emit *m, const Expr *e)
 {
-    ARRAY(IrValue) args = {0};
+    ValueList args = {0};
     for (uint32_t i = 0; i < e->args.count; ++i) {
         Value v = lower_expr(m, e->args.items[i]);
         for (uint32_t k = 0; k < v.type->leaves; ++k)
             array_push(m->arena, &args, v.leaf[k]);
     }
     lower_set_span(m, e->span);
+    return args;
+}
+
+static Value lower_closure(Emit *m, const Expr *e)
+{
+    ValueList args = lower_host_args(m, e);
     return make(m, e->type, ir_build_closure(m->b, e->row, args.data, args.count));
+}
+
+static Value lower_question(Emit *m, const Expr *e)
+{
+    ValueList args = lower_host_args(m, e);
+    IrValue *leaf = value_leaves(m, e->type);
+    IrType *types = ARENA_ARRAY(m->arena, IrType, e->type->leaves);
+    for (uint32_t i = 0; i < e->type->leaves; ++i)
+        types[i] = leaf_type(e->type, i);
+    ir_build_ask(m->b, e->row, args.data, args.count, types, e->type->leaves, leaf);
+    return (Value){e->type, leaf};
 }
 
 /* detach(a): only derive.c sees the difference. */
@@ -417,6 +436,7 @@ static Value lower_of_host(Emit *m, const Expr *e)
                e->kind == EXPR_GLOBAL      ? "globals"
                : e->kind == EXPR_ATTRIBUTE ? "attributes"
                : e->kind == EXPR_TEXTURE   ? "textures"
+               : e->kind == EXPR_ASK       ? "questions"
                                            : "closures");
         l->has_failed = true;
         return value_zero(m, e->type);
@@ -424,6 +444,7 @@ static Value lower_of_host(Emit *m, const Expr *e)
     return e->kind == EXPR_GLOBAL      ? lower_global(m, e)
            : e->kind == EXPR_ATTRIBUTE ? lower_attribute(m, e)
            : e->kind == EXPR_TEXTURE   ? lower_texture(m, e)
+           : e->kind == EXPR_ASK       ? lower_question(m, e)
                                        : lower_closure(m, e);
 }
 
@@ -463,6 +484,7 @@ Value lower_expr(Emit *m, const Expr *e)
     case EXPR_GLOBAL:
     case EXPR_ATTRIBUTE:
     case EXPR_CLOSURE:
+    case EXPR_ASK:
     case EXPR_TEXTURE:
         return lower_of_host(m, e);
     case EXPR_CONVERT:

@@ -31,15 +31,18 @@ static void print_type(const Type *t, StrBuf *out)
 
 static const char *kind_name(const Expr *e)
 {
-    static const char *const names[] = {
-        [EXPR_ERROR] = "error",     [EXPR_BOOL] = "bool",           [EXPR_INT] = "int",
-        [EXPR_FLOAT] = "float",     [EXPR_STRING] = "string",       [EXPR_NAME] = "name",
-        [EXPR_UNARY] = "unary",     [EXPR_BINARY] = "binary",       [EXPR_CHOICE] = "choice",
-        [EXPR_ASSIGN] = "assign",   [EXPR_STEP] = "step",           [EXPR_CALL] = "call",
-        [EXPR_LIST] = "list",       [EXPR_CONSTRUCT] = "construct", [EXPR_INDEX] = "index",
-        [EXPR_MEMBER] = "member",   [EXPR_GLOBAL] = "global",       [EXPR_ATTRIBUTE] = "attribute",
-        [EXPR_CLOSURE] = "closure", [EXPR_TEXTURE] = "texture",     [EXPR_CONVERT] = "convert",
-        [EXPR_DETACH] = "detach"};
+    static const char *const names[] = {[EXPR_ERROR] = "error",     [EXPR_BOOL] = "bool",
+                                        [EXPR_INT] = "int",         [EXPR_FLOAT] = "float",
+                                        [EXPR_STRING] = "string",   [EXPR_NAME] = "name",
+                                        [EXPR_UNARY] = "unary",     [EXPR_BINARY] = "binary",
+                                        [EXPR_CHOICE] = "choice",   [EXPR_ASSIGN] = "assign",
+                                        [EXPR_STEP] = "step",       [EXPR_CALL] = "call",
+                                        [EXPR_LIST] = "list",       [EXPR_CONSTRUCT] = "construct",
+                                        [EXPR_INDEX] = "index",     [EXPR_MEMBER] = "member",
+                                        [EXPR_GLOBAL] = "global",   [EXPR_ATTRIBUTE] = "attribute",
+                                        [EXPR_CLOSURE] = "closure", [EXPR_TEXTURE] = "texture",
+                                        [EXPR_CONVERT] = "convert", [EXPR_DETACH] = "detach",
+                                        [EXPR_ASK] = "ask"};
     return names[e->kind];
 }
 

@@ -36,6 +36,7 @@ static uint32_t own_cost(const Expr *e)
     case EXPR_INDEX:
         return e->b->kind == EXPR_INT ? 0 : 2 * scalars;
     case EXPR_CLOSURE:
+    case EXPR_ASK:
     case EXPR_TEXTURE:
         return COST_MAX;
     default:
@@ -48,6 +49,7 @@ static bool is_own_total(const Expr *e)
     switch (e->kind) {
     case EXPR_ASSIGN:
     case EXPR_STEP:
+    case EXPR_ASK:
     case EXPR_TEXTURE:
         return false;
     case EXPR_CALL:
@@ -415,6 +417,8 @@ Expr *check_expr(Sema *s, Expr *e)
         return check_attribute(s, e);
     case EXPR_CLOSURE:
         return check_closure(s, e);
+    case EXPR_ASK:
+        return check_question(s, e);
     case EXPR_TEXTURE:
         return check_texture(s, e);
     case EXPR_DETACH:

@@ -1,4 +1,4 @@
-/* Checks of expressions that refer to the host: globals, closures and textures. */
+/* Checks of expressions that refer to the host: globals, closures, questions and textures. */
 #include "ssl/sema/checker.h"
 
 #include <string.h>
@@ -29,59 +29,97 @@ Expr *check_global(Sema *s, Expr *e)
     return expr_error(e);
 }
 
-static const char *closure_args_text(Sema *s, const SslClosureRow *row)
+static const char *args_text(Sema *s, const SslClosureArg *args, uint32_t count)
 {
     const char *text = "";
-    for (uint32_t i = 0; i < row->arg_count; ++i)
+    for (uint32_t i = 0; i < count; ++i)
         text = arena_printf(s->arena, "%s%s%s %s", text, i > 0 ? ", " : "",
-                            ssl_type_name(row->args[i].type), row->args[i].name);
+                            ssl_type_name(args[i].type), args[i].name);
     return text;
 }
 
-static Expr *check_closure_args(Sema *s, Expr *e, const SslClosureRow *row)
+/* What `e` names, and the arguments that it takes. */
+typedef struct HostCall {
+    const char *name;
+    const SslClosureArg *args;
+    uint32_t arg_count;
+    SslType result;
+    const char *what; /* "closure" */
+} HostCall;
+
+/* Checks the arguments of a closure or a question. */
+static Expr *check_host_args(Sema *s, Expr *e, const HostCall *call)
 {
-    if (e->args.count != row->arg_count) {
-        report(s->diags, CLOSURE_ARITY, e->span, row->name,
-               count_text(s, row->arg_count, "argument"), text_of_number(s, e->args.count));
-        report(s->diags, NOTE_CLOSURE_ROW, (Span){0}, closure_args_text(s, row));
+    if (e->args.count != call->arg_count) {
+        report(s->diags, CLOSURE_ARITY, e->span, call->what, call->name,
+               count_text(s, call->arg_count, "argument"), text_of_number(s, e->args.count));
+        report(s->diags, NOTE_CLOSURE_ROW, (Span){0}, args_text(s, call->args, call->arg_count));
         return expr_error(e);
     }
     bool is_good = true;
-    for (uint32_t i = 0; i < row->arg_count; ++i) {
-        const Type *wanted = type_basic(row->args[i].type);
+    for (uint32_t i = 0; i < call->arg_count; ++i) {
+        const Type *wanted = type_basic(call->args[i].type);
         Expr *arg = e->args.items[i];
         if (coerce_is_possible(arg->type, wanted)) {
             e->args.items[i] = coerce_wrap(s, arg, wanted);
             continue;
         }
-        report(s->diags, BAD_ARGUMENT, arg->span, row->args[i].name, row->name, text_of(s, wanted),
-               text_of(s, arg->type));
+        report(s->diags, BAD_ARGUMENT, arg->span, call->args[i].name, call->name,
+               text_of(s, wanted), text_of(s, arg->type));
         coerce_note(s, arg, wanted);
         is_good = false;
     }
-    e->type = type_basic(SSL_CLOSURE);
+    e->type = type_basic(call->result);
     return is_good ? expr_seal(e) : expr_error(e);
 }
 
-Expr *check_closure(Sema *s, Expr *e)
+/* Checks the values of all arguments. Returns whether none has an error. */
+static bool check_values(Sema *s, Expr *e)
 {
-    ARRAY(const char *) names = {0};
     bool is_good = true;
     for (uint32_t i = 0; i < e->args.count; ++i) {
         e->args.items[i] = check_value(s, e->args.items[i]);
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
+    return is_good;
+}
+
+Expr *check_closure(Sema *s, Expr *e)
+{
+    ARRAY(const char *) names = {0};
+    bool is_good = check_values(s, e);
     for (uint32_t i = 0; i < s->tables->closure_count; ++i) {
         const SslClosureRow *row = &s->tables->closures[i];
+        const HostCall call = {row->name, row->args, row->arg_count, SSL_CLOSURE, "closure"};
         if (strcmp(row->name, e->name) == 0) {
             e->row = i;
-            return is_good ? check_closure_args(s, e, row) : expr_error(e);
+            return is_good ? check_host_args(s, e, &call) : expr_error(e);
         }
         array_push(s->arena, &names, row->name);
     }
     report(s->diags, UNKNOWN_CLOSURE, e->name_span, e->name);
     report_suggestion(s->diags, e->name, names.data, names.count);
     report(s->diags, NOTE_CHOICES, (Span){0}, joined(s, names.data, names.count));
+    return expr_error(e);
+}
+
+Expr *check_question(Sema *s, Expr *e)
+{
+    ARRAY(const char *) names = {0};
+    bool is_good = check_values(s, e);
+    for (uint32_t i = 0; i < s->tables->question_count; ++i) {
+        const SslQuestionRow *row = &s->tables->questions[i];
+        const HostCall call = {row->name, row->args, row->arg_count, row->result, "question"};
+        if (strcmp(row->name, e->name) == 0) {
+            e->row = i;
+            return is_good ? check_host_args(s, e, &call) : expr_error(e);
+        }
+        array_push(s->arena, &names, row->name);
+    }
+    report(s->diags, UNKNOWN_QUESTION, e->name_span, e->name);
+    report_suggestion(s->diags, e->name, names.data, names.count);
+    if (names.count > 0)
+        report(s->diags, NOTE_CHOICES, (Span){0}, joined(s, names.data, names.count));
     return expr_error(e);
 }
 

@@ -159,9 +159,10 @@ void check_keeps_derivative(Sema *s, const Expr *call, const FuncDecl *callee);
 void check_attributes(Sema *s); /* the declarations */
 Expr *check_attribute(Sema *s, Expr *e);
 
-/* check_host.c: globals, closures, textures */
+/* check_host.c: globals, closures, questions, textures */
 Expr *check_global(Sema *s, Expr *e);
 Expr *check_closure(Sema *s, Expr *e);
+Expr *check_question(Sema *s, Expr *e);
 Expr *check_texture(Sema *s, Expr *e);
 
 /* coerce.c */

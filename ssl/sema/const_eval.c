@@ -394,6 +394,7 @@ static const Constant *eval(Eval *v, const Expr *e)
     case EXPR_GLOBAL:
     case EXPR_ATTRIBUTE:
     case EXPR_CLOSURE:
+    case EXPR_ASK:
     case EXPR_TEXTURE:
     case EXPR_DETACH:
         break;

@@ -17,7 +17,8 @@ typedef struct SemaTables {
     const SslGlobalRow *globals;
     const SslClosureRow *closures;
     const SslAttributeRow *attributes;
-    uint32_t global_count, closure_count, attribute_count;
+    const SslQuestionRow *questions;
+    uint32_t global_count, closure_count, attribute_count, question_count;
 } SemaTables;
 
 typedef struct SemaSource {

@@ -152,9 +152,10 @@ static void measure_run(Job *j, Figures *f)
         bench_die("out of memory", NULL, NULL);
     memset(result, 0, result_bytes);
     ssl_params_init(program, params);
-    SslServices services[SERVICES] = {{sizeof(SslServices), look_up},
-                                      {sizeof(SslServices), look_up_nothing},
-                                      {sizeof(SslServices), look_up}};
+    SslServices services[SERVICES] = {
+        {.size_bytes = sizeof(SslServices), .tex_lookup = look_up},
+        {.size_bytes = sizeof(SslServices), .tex_lookup = look_up_nothing},
+        {.size_bytes = sizeof(SslServices), .tex_lookup = look_up}};
     const uint32_t slot = 0;
     j->kernel = ssl_program_kernel(program);
     j->batch = (SslBatch){.globals = j->bench->globals,

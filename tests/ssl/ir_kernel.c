@@ -150,7 +150,7 @@ void ir_batch_init(IrBatch *b, const IrKernel *k, uint64_t seed)
     memcpy(b->params, numbers, sizeof numbers);
     b->params[1] = 7;
     b->params[5] = 1;
-    b->services = (SslServices){sizeof(SslServices), test_lookup};
+    b->services = (SslServices){.size_bytes = sizeof(SslServices), .tex_lookup = test_lookup};
     b->batch = (SslBatch){.globals = b->globals,
                           .live = b->live,
                           .result = b->result,

@@ -49,7 +49,9 @@ static void check_page(const char *path, uint32_t expected_count)
                                 .attributes = desc.attributes,
                                 .global_count = desc.global_count,
                                 .closure_count = desc.closure_count,
-                                .attribute_count = desc.attribute_count};
+                                .attribute_count = desc.attribute_count,
+                                .questions = desc.questions,
+                                .question_count = desc.question_count};
     Front f = front_begin();
     uint32_t count = 0;
     for (const char *at = strstr(read_text(&f, path), fence); at; at = strstr(at, fence), ++count) {
@@ -69,7 +71,7 @@ static void check_page(const char *path, uint32_t expected_count)
 static void test_reference_examples(void **state)
 {
     SORT_UNUSED(state);
-    check_page(reference, 10);
+    check_page(reference, 11);
 }
 
 static void test_tutorial_examples(void **state)
@@ -141,6 +143,25 @@ static void test_manual_lists_the_globals(void **state)
     front_end(&f);
 }
 
+static void test_manual_lists_the_questions(void **state)
+{
+    SORT_UNUSED(state);
+    Front f = front_begin();
+    SslContextDesc desc = {.size_bytes = sizeof desc};
+    ssl_tables_describe(&desc);
+    StrBuf table = {0};
+    for (uint32_t i = 0; i < desc.question_count; ++i) {
+        const SslQuestionRow *row = &desc.questions[i];
+        strbuf_printf(&table, "| `%s(", row->name);
+        for (uint32_t a = 0; a < row->arg_count; ++a)
+            strbuf_printf(&table, "%s%s %s", a > 0 ? ", " : "", ssl_type_name(row->args[a].type),
+                          row->args[a].name);
+        strbuf_printf(&table, ")` | %s | %s |\n", ssl_type_name(row->result), row->doc);
+    }
+    expect_text(reference, read_text(&f, reference), &table);
+    front_end(&f);
+}
+
 static void test_manual_lists_the_closures(void **state)
 {
     SORT_UNUSED(state);
@@ -172,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_manual_names_every_builtin),
         cmocka_unit_test(test_manual_names_the_library),
         cmocka_unit_test(test_manual_lists_the_globals),
+        cmocka_unit_test(test_manual_lists_the_questions),
         cmocka_unit_test(test_manual_lists_the_closures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 #include "tools/ssl_kit/grid_host.h"
+
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "sort/shade/ssl_tables.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +214,8 @@ static Status create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count
     ssl_params_init(p, h->params);
     for (uint32_t i = 0; i < h->info->unit->attribute_count; ++i) /* until it is given: missing */
         grid_host_set_attribute(h, i, 0, &h->info->unit->attributes[i].default_value);
-    h->services = (SslServices){sizeof(SslServices), look_up};
+    h->services = (SslServices){
+        .size_bytes = sizeof(SslServices), .tex_lookup = look_up, .ask = ssl_tables_answer};
     void *host = h;
     h->batch = (SslBatch){.globals = h->globals,
                           .attributes = h->attributes,

@@ -162,9 +162,22 @@ static void add_mesh(const Kit *kit, StrBuf *out, const char *name, const float 
 
 void kit_add_quad(const Kit *kit, StrBuf *out, const char *name, const float corners[4][3])
 {
-    static const float uv[] = {0, 0, 1, 0, 1, 1, 0, 1};
-    static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
-    add_mesh(kit, out, name, &corners[0][0], uv, 4, indices, 2);
+    kit_add_quads(kit, out, name, 1, corners);
+}
+
+void kit_add_quads(const Kit *kit, StrBuf *out, const char *name, uint32_t count,
+                   const float (*corners)[3])
+{
+    enum { MOST = 8 };
+    float uv[MOST * 8];
+    uint32_t indices[MOST * 6];
+    assert_true(count <= MOST);
+    for (uint32_t q = 0; q < count; ++q) {
+        memcpy(uv + (size_t)8 * q, (const float[8]){0, 0, 1, 0, 1, 1, 0, 1}, 8 * sizeof *uv);
+        for (uint32_t i = 0; i < 6; ++i)
+            indices[6 * q + i] = 4 * q + (const uint32_t[]){0, 1, 2, 0, 2, 3}[i];
+    }
+    add_mesh(kit, out, name, &corners[0][0], uv, 4 * count, indices, 2 * count);
 }
 
 void kit_add_sphere(const Kit *kit, StrBuf *out_json, const char *name, float radius,

@@ -45,6 +45,9 @@ void kit_write_png(const Kit *kit, const char *name, uint32_t width, uint32_t he
 
 /* Mesh files meshes/NAME.bin and their entry for the meshes section, appended to `out_json`. */
 void kit_add_quad(const Kit *kit, StrBuf *out_json, const char *name, const float corners[4][3]);
+/* A mesh of at most 8 such quads: corners of one after the other. */
+void kit_add_quads(const Kit *kit, StrBuf *out_json, const char *name, uint32_t count,
+                   const float (*corners)[3]);
 /* A convex polyhedron with uv around a sphere: flat faces, no normals. */
 void kit_add_sphere(const Kit *kit, StrBuf *out_json, const char *name, float radius,
                     uint32_t segments);

@@ -453,7 +453,8 @@ Cell *walk_expr(Walk *w, const Expr *e)
         return convert(w, e->a, e->type);
     case EXPR_DETACH: /* only fwd_diff and bwd_diff see it, and the writer makes none */
         return walk_expr(w, e->a);
-    case EXPR_ATTRIBUTE: /* the writer makes none */
+    case EXPR_ATTRIBUTE: /* the writer makes none of these */
+    case EXPR_ASK:
     case EXPR_STRING:
     case EXPR_ERROR:
         break;
