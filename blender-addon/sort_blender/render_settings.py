@@ -59,7 +59,7 @@ FORMS = {
     "seed": Form("Seed", BY_HAND, exported=_seed),
 }
 
-def _occlusion_distance(scene: bpy.types.Scene) -> float:
+def occlusion_distance(scene: bpy.types.Scene) -> float:
     """Blender's 0 means that nothing darkens; the renderer's, that it chooses the distance."""
     return max(scene.world.light_settings.distance, 1e-6) if scene.world else NO_WORLD_OCCLUSION_M
 
@@ -68,7 +68,7 @@ def _occlusion_distance(scene: bpy.types.Scene) -> float:
 ELSEWHERE = {
     "transparent_film": lambda scene: scene.render.film_transparent,
     "film_exposure": lambda scene: getattr(getattr(scene, "cycles", None), "film_exposure", 1.0),
-    "ao_distance_m": _occlusion_distance,
+    "ao_distance_m": occlusion_distance,
 }
 
 

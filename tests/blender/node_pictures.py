@@ -273,6 +273,68 @@ def anisotropic_ball_without_uv():
     kit.add_camera((0, 0, 3.2))
 
 
+def corner(build, is_smooth=False):
+    """A box with a fin, beside a wall of another object and half below glass, from above; `build` gives each a material."""
+    scene = kit.empty_scene(samples=64)
+    scene.render.resolution_x = scene.render.resolution_y = 24
+    box = kit.add_mesh("Box", [(x, y, z) for z in (0, 1) for y in (-1, 1) for x in (-1, 1)] + [(0.2, y, z) for z in (1, 1.6) for y in (-0.8, 0.3)],
+                       [(4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5), (8, 9, 11, 10)])
+    box.data.polygons.foreach_set("use_smooth", [is_smooth] * 6)
+    wall = kit.add_mesh("Wall", [(-2, -0.4, 0), (2, 0.3, 0), (2, 0.3, 2), (-2, -0.4, 2)], [(0, 1, 2, 3)])
+    glass = kit.add_mesh("Glass", [(-2, -2, 1.6), (0.3, -2, 1.6), (0.3, 2, 1.6), (-2, 2, 1.6)], [(0, 1, 2, 3)])
+    kit.material_of(glass, "ShaderNodeBsdfTransparent")
+    for obj in (box, wall, kit.add_plane(size=6)):
+        build(Tile(obj))
+    kit.add_camera((0.5, -3, 9), (0.3, 0, 0)).data.angle = 0.45
+
+
+def of_corner(node, name, show, **settings):
+    def build():
+        corner(show, **settings)
+    build.__name__ = name
+    picture(node, 0.01)(build)
+
+
+def occlusion(name, settings, **inputs):
+    of_corner("ShaderNodeAmbientOcclusion", name, lambda tile: tile.show(tile.output("ShaderNodeAmbientOcclusion", 0, settings, **inputs)))
+
+
+occlusion("surfaces darkened by what is near", {"samples": 4}, Color=(0.9, 0.5, 0.2, 1), Distance=0.8)
+occlusion("surfaces darkened by their own object", {"samples": 4, "only_local": True}, Distance=1.5)
+occlusion("surfaces darkened below", {"samples": 4, "inside": True}, Distance=1.2)
+occlusion("surfaces darkened within the distance of no world", {"samples": 1}, Distance=0.0)
+
+
+def darkened_within_the_distance_of_the_world(tile):
+    kit.set_world((0, 0, 0)).light_settings.distance = 0.7
+    tile.show(tile.output("ShaderNodeAmbientOcclusion", "AO", None, Distance=0.0))
+
+
+of_corner("ShaderNodeAmbientOcclusion", "surfaces darkened within the distance of the world", darkened_within_the_distance_of_the_world)
+
+
+def bevel(tile, **inputs):
+    return tile.output("ShaderNodeBevel", 0, {"samples": 8}, **inputs)
+
+
+def bevel_of_a_given_normal(tile):
+    turned = tile.new("ShaderNodeVectorMath", {"operation": "ADD"}, Vector_001=(0.3, 0.2, 0))
+    kit.link(tile.output("ShaderNodeNewGeometry", "Normal"), turned.inputs[0])
+    tile.show(bevel(tile, Radius=0.3, Normal=turned.outputs[0]))
+
+
+def bevelled_diffuse(tile):
+    tile.surface(tile.output("ShaderNodeBsdfDiffuse", 0, None, Normal=bevel(tile, Radius=0.25)))
+    if "Sun" not in bpy.data.objects:
+        kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0)).data.energy = 3
+
+
+of_corner("ShaderNodeBevel", "round edges of flat faces", lambda tile: tile.show(bevel(tile, Radius=0.4)))
+of_corner("ShaderNodeBevel", "round edges of smooth faces", lambda tile: tile.show(bevel(tile, Radius=0.4)), is_smooth=True)
+of_corner("ShaderNodeBevel", "round edges of a normal that is given", bevel_of_a_given_normal)
+of_corner("ShaderNodeBevel", "round edges in the sun", bevelled_diffuse)
+
+
 def photometric_file(horizontal, rows):
     """A text of a lamp of type C, 0 to 90 degrees from its axis."""
     text = bpy.data.texts.new("lamp.ies")

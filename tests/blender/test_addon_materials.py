@@ -180,9 +180,9 @@ class MaterialTest(unittest.TestCase):
 
     def test_unknown_colour_is_magenta_unknown_number_is_the_socket(self):
         principled = kit.material_of(self.plane, "ShaderNodeBsdfPrincipled")
-        near = kit.new_node(principled, "ShaderNodeAmbientOcclusion")
-        kit.link(near.outputs["Color"], principled.inputs["Base Color"])
-        kit.link(near.outputs["AO"], principled.inputs["Roughness"])
+        seen = kit.new_node(principled, "ShaderNodeShaderToRGB")
+        kit.link(seen.outputs["Color"], principled.inputs["Base Color"])
+        kit.link(seen.outputs["Alpha"], principled.inputs["Roughness"])
         self.scene.world = bpy.data.worlds.new("World")
         self.scene.world.color = (1, 1, 1)
         at = kit.render()[24, 24]

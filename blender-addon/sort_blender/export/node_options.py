@@ -305,6 +305,12 @@ def finish_camera(builder, node: bpy.types.Node, name: str) -> None:
     builder.parameters(name)["world_to_camera"] = numbers(builder.surroundings.world_to_camera)
 
 
+def finish_occlusion(builder, node: bpy.types.Node, name: str) -> None:
+    """A Distance of 0 that nothing feeds is that of the world's Ambient Occlusion."""
+    if not builder.is_wired(f"{name}.distance") and builder.parameters(name).get("distance") == 0.0:
+        builder.parameters(name)["distance"] = builder.surroundings.occlusion_distance_m
+
+
 DIMENSIONS = ("1D", "2D", "3D", "4D")
 FRACTALS = ("MULTIFRACTAL", "FBM", "HYBRID_MULTIFRACTAL", "RIDGED_MULTIFRACTAL", "HETERO_TERRAIN")
 

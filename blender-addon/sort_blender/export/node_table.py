@@ -80,12 +80,13 @@ def _parts(unit: str, mode: Callable) -> Node:
 # Where a displacement bends normals: by unit, the parameters that are normals of the surface.
 NORMAL = ("shading_normal",)
 BENT = {**dict.fromkeys(("diffuse_bsdf", "glossy_bsdf", "glass_bsdf", "refraction_bsdf", "translucent_bsdf",
-                         "velvet_bsdf", "toon_bsdf", "subsurface_scattering", "bump", "fresnel", "layer_weight"), NORMAL),
+                         "velvet_bsdf", "toon_bsdf", "subsurface_scattering", "bump", "fresnel", "layer_weight",
+                         "ambient_occlusion"), NORMAL),
         "metallic_bsdf": NORMAL, "sheen_bsdf": NORMAL,
         "principled_bsdf": ("shading_normal", "clearcoat_normal"),
         "principled_bsdf_4": ("shading_normal", "coat_normal"),
         "specular_bsdf": ("shading_normal", "clear_coat_normal")}
-NOT_CLOSURES = {"bump", "fresnel", "layer_weight"}  # of these
+NOT_CLOSURES = {"bump", "fresnel", "layer_weight", "ambient_occlusion"}  # of these
 
 
 NODES = {
@@ -177,6 +178,9 @@ NODES = {
         "Is Transmission Ray": "is_transmission", "Ray Length": "ray_length", "Ray Depth": "depth",
         "Diffuse Depth": "diffuse_depth", "Glossy Depth": "glossy_depth", "Transparent Depth": "transparent_depth",
         "Transmission Depth": "transmission_depth"}),
+    "ShaderNodeAmbientOcclusion": Node("ambient_occlusion", outputs={"Color": "darkened", "AO": "ao"},
+        options=opt.take("samples", "inside", "only_local"), finish=opt.finish_occlusion),
+    "ShaderNodeBevel": Node("bevel", outputs={"Normal": "rounded"}, options=opt.take("samples")),
     "ShaderNodeFresnel": Node("fresnel", outputs={"Fac": "fac"}),
     "ShaderNodeLayerWeight": Node("layer_weight", outputs={"Fresnel": "reflectance", "Facing": "facing"}),
 
