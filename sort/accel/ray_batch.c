@@ -2,9 +2,13 @@
 #include "base/cast.h"
 #include "sort/accel/accel.h"
 
+/* A column is a cache line longer than its entries: a power of two of them would place entry i of all columns in one set of the
+ * first cache, which has fewer ways than there are columns. */
 static void *column(Arena *arena, uint32_t capacity, size_t bytes)
 {
-    return arena_alloc_array(arena, size_align(capacity, ACCEL_PACKET), bytes, SORT_CACHE_LINE);
+    size_t line = SORT_CACHE_LINE / bytes;
+    return arena_alloc_array(arena, size_align(capacity, ACCEL_PACKET) + line, bytes,
+                             SORT_CACHE_LINE);
 }
 
 static Status no_memory(uint32_t capacity, Error *err)

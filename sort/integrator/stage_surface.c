@@ -522,39 +522,6 @@ static uint16_t meet_surfaces(Wave *w, const PointBlock *points, const BsdfBlock
     return live & (uint16_t)~ends;
 }
 
-/* Samples a light for each point of `lit` and a direction for each of `live`, and scatters. first: index of the block's
- * first surface in the kernel's run. */
-static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *block, uint16_t lit,
-                          uint16_t live, uint32_t first)
-{
-    BsdfDrawn drawn;
-    Facing facing;
-    Guidance found, *guidance = w->shared->guide ? &found : NULL;
-    WideRow mixed;
-    alignas(64) BsdfRow u_light[2], u[3] = {{0}};
-    RayRows out;
-    Exit exit = {.origin = out.origin, .facing = &facing, .pdf = guidance ? mixed : drawn.pdf};
-    bsdf_block_facing(block, points->surfaces->N, facing.normal);
-    bsdf_block_sides(block, facing.sides);
-    if (guidance)
-        guidance_find(w, points->surfaces, facing.normal, block, live, guidance);
-    lit &= live;
-    draw_pairs(w, points, lit, live, u_light, u);
-    points_sample_lights(w, points, block, &facing, guidance, u_light, lit);
-    uint16_t has_direction = sample_bsdfs(w, points, block, guidance, u, live, &drawn, mixed);
-    surfaces_leave_along(points->surfaces, drawn.wi, &out);
-    ray_leave_run(&out, has_direction);
-    if (w->reads.path_footprints)
-        scatter_footprints(w, points, &drawn, has_direction);
-    follow(w, points, block, &drawn, has_direction, &exit, live, first);
-    WIDE_EACH(k, w->lessons ? has_direction : 0)
-    {
-        BsdfSample sample = bsdf_drawn_at(&drawn, k);
-        lessons_add_vertex(w, points->path[k], (SurfaceLane){points->surfaces, k}, &sample,
-                           guidance);
-    }
-}
-
 /* Returns the points of `lit` whose paths sample lights. */
 static uint16_t points_to_light(const Wave *w, const PointBlock *points, uint16_t lit)
 {
@@ -564,9 +531,79 @@ static uint16_t points_to_light(const Wave *w, const PointBlock *points, uint16_
     return wave_gathers_light(w->shared) ? lit : 0;
 }
 
-/* Shades the surfaces [first, first + SSL_BLOCK) of the kernel's run. */
-static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
+/* A block of surfaces between the steps in which they are shaded. */
+typedef struct Shading {
+    PointBlock points;
+    const BsdfBlock *block;
+    Facing facing;
+    Guidance guidance;
+    alignas(64) BsdfRow u_light[2], u[3];
+    uint16_t live, lit; /* the points that scatter, and those that sample lights */
+    uint32_t first;     /* index of the block's first surface in the kernel's run */
+} Shading;
+
+/* Returns what the field knows of the block; NULL where no field takes part. */
+static const Guidance *guidance_of(const Wave *w, const Shading *s)
 {
+    return w->shared->guide ? &s->guidance : NULL;
+}
+
+/* Prepares what light sampling and scattering ask of the points of `live`. lit: those that sample lights, as far as they are
+ * among them. */
+static void prepare_points(const Wave *w, Shading *s, const BsdfBlock *block, uint16_t lit,
+                           uint16_t live)
+{
+    const SurfaceBlock *surfaces = s->points.surfaces;
+    s->block = block;
+    s->live = live;
+    s->lit = lit & live;
+    memset(s->u, 0, sizeof s->u);
+    bsdf_block_facing(block, surfaces->N, s->facing.normal);
+    bsdf_block_sides(block, s->facing.sides);
+    if (w->shared->guide)
+        guidance_find(w, surfaces, s->facing.normal, block, live, &s->guidance);
+    draw_pairs(w, &s->points, s->lit, live, s->u_light, s->u);
+}
+
+/* Samples a light for each point that is to. */
+static void light_points(Wave *w, const Shading *s)
+{
+    points_sample_lights(w, &s->points, s->block, &s->facing, guidance_of(w, s), s->u_light,
+                         s->lit);
+}
+
+/* Samples a direction for each point, and sends its path there. */
+static void scatter_points(Wave *w, Shading *s)
+{
+    BsdfDrawn drawn;
+    WideRow mixed;
+    RayRows out;
+    const Guidance *guidance = guidance_of(w, s);
+    const PointBlock *points = &s->points;
+    const Exit exit = {
+        .origin = out.origin, .facing = &s->facing, .pdf = guidance ? mixed : drawn.pdf};
+    uint16_t has_direction =
+        sample_bsdfs(w, points, s->block, guidance, s->u, s->live, &drawn, mixed);
+    surfaces_leave_along(points->surfaces, drawn.wi, &out);
+    ray_leave_run(&out, has_direction);
+    if (w->reads.path_footprints)
+        scatter_footprints(w, points, &drawn, has_direction);
+    follow(w, points, s->block, &drawn, has_direction, &exit, s->live, s->first);
+    WIDE_EACH(k, w->lessons ? has_direction : 0)
+    {
+        BsdfSample sample = bsdf_drawn_at(&drawn, k);
+        lessons_add_vertex(w, points->path[k], (SurfaceLane){points->surfaces, k}, &sample,
+                           guidance);
+    }
+}
+
+/* Begins to shade the surfaces [first, first + SSL_BLOCK) of the kernel's run: adds what they emit, and prepares the rest. */
+static void begin_shading(Wave *w, const SurfaceBlock *surfaces, const uint32_t *paths,
+                          uint32_t first, Shading *out)
+{
+    const PointBlock *points = &out->points;
+    out->points = begin_points(w, surfaces, paths, surfaces->count);
+    out->first = first;
     alignas(64) BsdfRow blur = {0};
     uint16_t live = (uint16_t)((1u << points->count) - 1u);
     uint16_t last = points_with(points->flags, PATH_LAST);
@@ -580,8 +617,23 @@ static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
             live = (uint16_t)(live & ~(1u << k));
     const BsdfBlock *block = shade_block(w->shade, first, blur);
     live = meet_surfaces(w, points, block, last, live);
-    uint16_t lit = points_to_light(w, points, live & (uint16_t)~last);
-    scatter_block(w, points, block, lit, live, first);
+    prepare_points(w, out, block, points_to_light(w, points, live & (uint16_t)~last), live);
+}
+
+/* Shades the surfaces that n paths met, of the kernel's run. Each step passes over a few blocks before the next one begins,
+ * since all of them together are more code than a core's first cache holds. */
+static void shade_points(Wave *w, const uint32_t *paths, uint32_t n)
+{
+    Shading blocks[SHADE_BLOCKS];
+    for (uint32_t first = 0; first < n;) {
+        uint32_t count = 0;
+        for (; count < SHADE_BLOCKS && first < n; ++count, first += SSL_BLOCK)
+            begin_shading(w, &w->surfaces[first / SSL_BLOCK], paths + first, first, &blocks[count]);
+        for (uint32_t b = 0; b < count; ++b)
+            light_points(w, &blocks[b]);
+        for (uint32_t b = 0; b < count; ++b)
+            scatter_points(w, &blocks[b]);
+    }
 }
 
 /* --- finding surfaces --------------------------------------------------------------------------- */
@@ -628,10 +680,12 @@ static void leave_bodies(Wave *w, const uint32_t *paths, uint32_t count)
     uint16_t all = (uint16_t)((1u << count) - 1u);
     for (uint32_t k = 0; k < count; ++k)
         w->paths[paths[k]].flags &= ~(uint32_t)PATH_LEAVING;
-    const PointBlock points = begin_points(w, w->surfaces, paths, count);
+    Shading leaving = {.points = begin_points(w, w->surfaces, paths, count)};
     wave_find_surfaces(w, paths, count, w->materials[paths[0]],
                        HIT_NORMAL | (w->reads.path_footprints ? HIT_FOOTPRINT : 0), w->surfaces);
-    scatter_block(w, &points, shade_white(w->shade, w->surfaces), all, all, 0);
+    prepare_points(w, &leaving, shade_white(w->shade, w->surfaces), all, all);
+    light_points(w, &leaving);
+    scatter_points(w, &leaving);
 }
 
 /* Ends paths at surfaces that only add a known emission, without their kernel. */
@@ -707,11 +761,7 @@ static void shade_chunk(Wave *w, uint32_t begin, uint32_t n, uint32_t end)
     if (is_watched)
         level_watch_begin(w->levels);
     shade_run(w->shade, material, SSL_KERNEL_SHADE, w->surfaces, n);
-    for (uint32_t first = 0; first < n; first += SSL_BLOCK) {
-        const SurfaceBlock *surfaces = &w->surfaces[first / SSL_BLOCK];
-        const PointBlock points = begin_points(w, surfaces, paths + first, surfaces->count);
-        shade_points(w, &points, first);
-    }
+    shade_points(w, paths, n);
     if (is_watched)
         level_watch_end(w->levels);
 }

@@ -37,36 +37,37 @@ typedef enum PathFlags {
 enum { WAVE_PATHS_OF_A_CATCH = 5 };
 
 typedef struct Path {
-    SampleKey key;
+    /* The first cache line has what most stages read. */
+    alignas(SORT_CACHE_LINE) SampleKey key;
+    /* Surfaces and media scattered at so far, with transparent ones: selects the dimensions of the sampler. */
+    uint32_t event;
+    /* Bounces so far, without transparent surfaces. */
+    uint32_t depth;
+    /* PathFlags. */
+    uint32_t flags;
+    /* Index into Wave.samples. */
+    uint32_t sample;
+    PathHistory history;
     /* Throughput: the product of f cos / pdf over all scatters so far. */
     Spectrum beta;
-    /* Solid-angle density of the last scatter; undefined while PATH_SPECULAR. */
-    float pdf;
     /* The squared product of the relative indices of refraction so far. Refraction scales radiance by it, and Russian
      * roulette multiplies it back in, since such a path is worth no less. */
     float eta_scale;
+    /* Solid-angle density of the last scatter; undefined while PATH_SPECULAR. */
+    float pdf;
     /* Position of the last scatter that was not transparent, shading normal on the side that the path came from, and sides
      * from which light counted: densities of lights refer to them. */
     float3 from, from_n;
     uint32_t from_sides;
     /* The link set of the instance that it scattered at there. */
     uint32_t from_set;
-    /* Bounces so far, without transparent surfaces. */
-    uint32_t depth;
-    /* Surfaces and media scattered at so far, with transparent ones: selects the dimensions of the sampler. */
-    uint32_t event;
-    /* PathFlags. */
-    uint32_t flags;
-    /* Index into Wave.samples. */
-    uint32_t sample;
-    PathHistory history;
     /* Scatters inside the body; of a camera ray also the lights that it passed through. */
     uint32_t walk_steps;
     /* The fraction of the last scatter that diffuse lobes brought; kept if Wave.keeps_diffuse_fraction. */
     Spectrum diffuse;
     /* From here on fields are kept only as long as something reads them (wave_copy_path). While WaveReads.path_footprints:
      * the ray's differential. */
-    RayDiff diff;
+    alignas(SORT_CACHE_LINE) RayDiff diff;
     /* While PATH_INSIDE or PATH_LEAVING: the medium, and the instance whose inside it fills. */
     BsdfMedium medium;
     uint32_t body;

@@ -18,12 +18,12 @@ struct ShadeContext {
     void *globals, *attributes, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
     const SurfaceBlock *surfaces;         /* of the last run */
     uint32_t count;
-    SurfaceBlock *own;              /* a block for surfaces that no ray met */
-    bool has_curves;                /* some mesh of the scene is one of curves */
-    const BsdfDef *const *closures; /* [closure_count]; NULL for what is no lobe */
-    const BsdfDef *lambert;         /* of these; see shade_white */
-    BsdfBlock *block;               /* the terms of SSL_BLOCK points */
-    uint32_t gathered;              /* 1 + the block of the last run that `block` has; 0: none */
+    SurfaceBlock *own;               /* a block for surfaces that no ray met */
+    bool has_curves;                 /* some mesh of the scene is one of curves */
+    const BsdfDef *const *closures;  /* [closure_count]; NULL for what is no lobe */
+    const BsdfDef *lambert;          /* of these; see shade_white */
+    BsdfBlock *blocks[SHADE_BLOCKS]; /* the terms of SSL_BLOCK points each */
+    uint32_t gathered[SHADE_BLOCKS]; /* 1 + the block of the last run that each has; 0: none */
     /* [SSL_MAX_LOBE_SLOTS] by slot: the weight of what a layer covers. */
     BsdfRow (*below)[3];
     BsdfRow *white_args; /* [6], see shade_white */
@@ -99,7 +99,8 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
         ctx->results = arena_alloc(arena, BLOCKS * result_stride, 64);
         ctx->closures = closures;
         ctx->lambert = lambert;
-        ctx->block = bsdf_block_create(arena, room.terms, room.lobes, room.state_rows);
+        for (int k = 0; k < SHADE_BLOCKS; ++k)
+            ctx->blocks[k] = bsdf_block_create(arena, room.terms, room.lobes, room.state_rows);
         ctx->own = arena_alloc(arena, sizeof *ctx->own, 64);
         for (uint32_t m = 0; m < desc->scene->mesh_count; ++m)
             ctx->has_curves = ctx->has_curves || desc->scene->meshes[m].curves;
@@ -108,7 +109,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
         ctx->host.draws = ARENA_ARRAY(arena, uint16_t, (size_t)draw_sites *SHADE_CHUNK + 1);
     }
     if (!ctx || !ctx->globals || !ctx->attributes || !ctx->results || !ctx->host.draws ||
-        !ctx->block || !ctx->below || !ctx->white_args || !ctx->own)
+        !ctx->blocks[SHADE_BLOCKS - 1] || !ctx->below || !ctx->white_args || !ctx->own)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     if (asks && desc->accel)
         TRY(question_rays_create(desc->scene, desc->accel, arena, &ctx->host.questions, err));
@@ -161,7 +162,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
         return false;
     ctx->surfaces = surfaces;
     ctx->count = count;
-    ctx->gathered = 0;
+    memset(ctx->gathered, 0, sizeof ctx->gathered);
     uint32_t block_count = (count + SSL_BLOCK - 1) / SSL_BLOCK;
     texture_service_begin(&ctx->host, p, surfaces);
     ctx->host.kind = kind;
@@ -269,13 +270,19 @@ static void dim(const float *weight, const BsdfRow factor[3], BsdfRow out[3])
             out[c][i] = weight[c * SSL_BLOCK + i] * factor[c][i];
 }
 
+/* Returns the place of the block that points [first, first + SSL_BLOCK) are gathered in. */
+static uint32_t place_of(uint32_t first)
+{
+    return first / SSL_BLOCK % SHADE_BLOCKS;
+}
+
 /* Adds the terms of all closures of points [first, first + SSL_BLOCK). Layers come before what they cover, and dim it. */
 static void gather(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK])
 {
     const SslProgramInfo *info = ctx->host.program->info;
     const char *results =
         (const char *)ctx->results + (size_t)(first / SSL_BLOCK) * info->result_stride_bytes;
-    BsdfBlock *b = ctx->block;
+    BsdfBlock *b = ctx->blocks[place_of(first)];
     fill_view(ctx, &ctx->surfaces[first / SSL_BLOCK], least_alpha, &b->view);
     bsdf_block_begin(b);
     uint16_t good = good_points(ctx, first, b);
@@ -306,19 +313,19 @@ static void gather(ShadeContext *ctx, uint32_t first, const float least_alpha[SS
                                           ? weight[c * SSL_BLOCK + i] * factor[c * SSL_BLOCK + i]
                                           : 0.0f;
     }
-    ctx->gathered = first / SSL_BLOCK + 1;
+    ctx->gathered[place_of(first)] = first / SSL_BLOCK + 1;
 }
 
 const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK])
 {
     ASSERT(first % SSL_BLOCK == 0 && first < ctx->count);
     gather(ctx, first, least_alpha);
-    return ctx->block;
+    return ctx->blocks[place_of(first)];
 }
 
 const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceBlock *surfaces)
 {
-    BsdfBlock *b = ctx->block;
+    BsdfBlock *b = ctx->blocks[0];
     BsdfRow *args = ctx->white_args; /* of Lambert: albedo and N */
     fill_view(ctx, surfaces, NULL, &b->view);
     memset(b->view.unbent, 0, sizeof b->view.unbent);
@@ -330,19 +337,20 @@ const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceBlock *surfaces)
             args[3 + c][i] = surfaces->N[c][i];
         }
     bsdf_block_begin(b);
-    ctx->gathered = 0;
+    ctx->gathered[0] = 0;
     (void)bsdf_block_add(b, ctx->lambert, args[0], args[0],
                          (uint16_t)((1u << surfaces->count) - 1u));
     return b;
 }
 
-/* Returns point i of the last run, whose block is gathered unless it is the one that was gathered last. */
+/* Returns point i of the last run, whose block is gathered unless it still is. */
 static BsdfPoint gathered_point(ShadeContext *ctx, uint32_t i)
 {
     ASSERT(i < ctx->count);
-    if (ctx->gathered != i / SSL_BLOCK + 1)
+    uint32_t place = place_of(i);
+    if (ctx->gathered[place] != i / SSL_BLOCK + 1)
         gather(ctx, i - i % SSL_BLOCK, NULL);
-    return (BsdfPoint){ctx->block, i % SSL_BLOCK};
+    return (BsdfPoint){ctx->blocks[place], i % SSL_BLOCK};
 }
 
 Spectrum shade_emission(ShadeContext *ctx, uint32_t i)

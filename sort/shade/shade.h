@@ -19,6 +19,7 @@
 
 enum {
     SHADE_CHUNK = 256,
+    SHADE_BLOCKS = 4, /* whose lobes are kept at a time */
     SHADE_BIAS_DEPTHS = 4,
     SHADE_LOOP_BUDGET = 1 << 20,
     /* Stack of a fiber that shades: recursion in shaders, a kernel's frame, and the host's calls above and below it. */
@@ -61,8 +62,8 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
  * kernel of this kind: it does not emit, or is opaque. May wait for textures. */
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceBlock *surfaces, uint32_t count);
-/* Returns the lobes of points [first, first + SSL_BLOCK) of the last run, of kind SHADE, until the next call. first is a multiple
- * of SSL_BLOCK. A point whose shader had a fault emits magenta. least_alpha: of each point, see BsdfView.blur. */
+/* Returns the lobes of points [first, first + SSL_BLOCK) of the last run, of kind SHADE, until the next run, the next call of
+ * shade_white, or SHADE_BLOCKS calls later. first is a multiple of SSL_BLOCK. A point whose shader had a fault emits magenta. least_alpha: of each point, see BsdfView.blur. */
 const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK]);
 /* Returns a block of surfaces that reflect all light diffusely, on the sides that their rays go to, until the next call. */
 const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceBlock *surfaces);

@@ -15,15 +15,21 @@ uint32_t wide_class_here(void)
     return 0;
 }
 
-void wide_run_as(const WideProgram *program, uint32_t cpu_class, void *rows, uint16_t live)
+SORT_ALWAYS_INLINE void run(SslKernelFn kernel, void *rows, uint16_t live)
 {
-    ASSERT((uintptr_t)rows % 64 == 0 && cpu_class < WIDE_CLASSES);
+    ASSERT((uintptr_t)rows % 64 == 0);
     void *const lists[] = {rows};
     const SslBatch batch = {.live = &live, .params = lists, .block_count = 1};
-    program->kernels[cpu_class](&batch);
+    kernel(&batch);
+}
+
+void wide_run_as(const WideProgram *program, uint32_t cpu_class, void *rows, uint16_t live)
+{
+    ASSERT(cpu_class < WIDE_CLASSES);
+    run(program->kernels[cpu_class], rows, live);
 }
 
 void wide_run(const WideProgram *program, void *rows, uint16_t live)
 {
-    wide_run_as(program, wide_class_here(), rows, live);
+    run(program->kernels[wide_class_here()], rows, live);
 }
