@@ -55,13 +55,13 @@ float2 question_draw(const SslHost *host, SurfaceLane surface, SampleSlot slot)
 void question_answer(SslHost *host, const SslAskCall *call)
 {
     bool is_occlusion = call->question == QUESTION_occlusion;
+    bool is_traced =
+        host->kind == SSL_KERNEL_SHADE || (is_occlusion && host->kind == SSL_KERNEL_EMISSION);
     ASSERT(call->lane_count <= SSL_BLOCK && call->question < QUESTION_COUNT);
-    if (!host->questions || host->kind == SSL_KERNEL_OPACITY)
+    if (!host->questions || !is_traced)
         ssl_tables_answer(host, call);
     else if (is_occlusion)
         occlusion_answer(host, call);
-    else if (host->kind == SSL_KERNEL_SHADE)
-        bevel_answer(host, call);
     else
-        ssl_tables_answer(host, call);
+        bevel_answer(host, call);
 }
