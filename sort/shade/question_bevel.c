@@ -12,27 +12,6 @@
 /* Cycles looks for normals only where rays are that sharp, per steradian. */
 #define LEAST_PDF 8.0f
 
-/* The arguments of a lane. */
-typedef struct Asked {
-    float3 normal;
-    float radius_m;
-    uint32_t samples; /* 0: there is nothing to trace */
-} Asked;
-
-static Asked read_args(const SslAskCall *call, uint32_t k)
-{
-    uint32_t n = call->lane_count;
-    const float *numbers = call->args;
-    const int32_t *words = call->args;
-    int32_t samples = words[4 * n + k];
-    Asked a = {.normal = f3(numbers[k], numbers[n + k], numbers[2 * n + k]),
-               .radius_m = numbers[3 * n + k]};
-    if (a.radius_m > 0.0f && a.radius_m < INFINITY && samples > 0)
-        a.samples =
-            samples < QUESTION_SAMPLES_MAX ? (uint32_t)samples : (uint32_t)QUESTION_SAMPLES_MAX;
-    return a;
-}
-
 /* The weight of a distance r >= 0, as a share of the radius, by area of the disc and up to a factor. */
 static float weight_at(float r)
 {
@@ -110,7 +89,7 @@ static void add_normal(const SslHost *host, const SslAskCall *call, uint32_t i)
     SurfaceHit met;
     hit_surface(q->scene, &query, &ray, NULL, &met);
     float distance = f3_length(f3_sub(met.P, surface_vector(from, from.block->P)));
-    float weight = weigh(&q->lines[i], met.Ng, distance / read_args(call, k).radius_m);
+    float weight = weigh(&q->lines[i], met.Ng, distance / question_args(call, k).reach_m);
     float3 front = met.is_backfacing ? f3_neg(met.N) : met.N;
     q->lines[i].sum = f3_madd(q->lines[i].sum, weight, front);
 }
@@ -141,7 +120,7 @@ static void send(QuestionRays *q, uint32_t lane, SurfaceLane surface, float2 u, 
 {
     float3 n = surface_vector(surface, surface.block->Ng), x, y, across;
     float height;
-    uint32_t i = q->count++;
+    uint32_t i = question_rays_add(q, lane, surface);
     f3_frame(n, &x, &y);
     q->lines[i] = draw_line(u, n, x, y, &across, &height);
     float3 axis = q->lines[i].axes[0];
@@ -149,9 +128,6 @@ static void send(QuestionRays *q, uint32_t lane, SurfaceLane surface, float2 u, 
         f3_madd(surface_vector(surface, surface.block->P), radius_m, f3_madd(across, height, axis));
     ray_batch_start(&q->batch.rays, i, begin, f3_neg(axis), 2.0f * height * radius_m,
                     surface.block->time[surface.lane]);
-    q->lane[i] = (uint8_t)lane;
-    q->own[i] = surface_instance(surface);
-    q->is_done[i] = false;
 }
 
 /* Returns whether the surface is one whose normals are looked for. */
@@ -174,18 +150,18 @@ void bevel_answer(const SslHost *host, const SslAskCall *call)
         SurfaceLane surface = question_surface(host, call, k);
         if (!(call->lane_mask >> k & 1u) || !has_bevel(q, surface))
             continue;
-        Asked a = read_args(call, k);
+        QuestionArgs a = question_args(call, k);
         float2 first = question_draw(host, surface, SAMPLE_BEVEL_UV);
         for (uint32_t i = 0; i < a.samples; ++i) {
             if (q->count == QUESTION_RAYS)
                 trace(host, call, sums);
-            send(q, k, surface, question_number(first, i), a.radius_m);
+            send(q, k, surface, question_number(first, i), a.reach_m);
         }
     }
     trace(host, call, sums);
     for (uint32_t k = 0; k < n; ++k) {
         bool is_found = f3_length2(sums[k]) > 0.0f;
-        float3 normal = is_found ? f3_normalize(sums[k]) : read_args(call, k).normal;
+        float3 normal = is_found ? f3_normalize(sums[k]) : question_args(call, k).normal;
         if (is_found && host->surfaces[call->block].is_backfacing[call->lane_first + k])
             normal = f3_neg(normal);
         result[k] = normal.x, result[n + k] = normal.y, result[2 * n + k] = normal.z;

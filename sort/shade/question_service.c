@@ -37,6 +37,31 @@ void question_rays_meet(QuestionRays *q)
     }
 }
 
+uint32_t question_rays_add(QuestionRays *q, uint32_t k, SurfaceLane surface)
+{
+    ASSERT(q->count < QUESTION_RAYS);
+    uint32_t i = q->count++;
+    q->batch.state[i] = SHADOW_QUEUED;
+    q->lane[i] = (uint8_t)k;
+    q->own[i] = surface_instance(surface);
+    q->is_done[i] = false;
+    return i;
+}
+
+QuestionArgs question_args(const SslAskCall *call, uint32_t k)
+{
+    uint32_t n = call->lane_count;
+    const float *numbers = call->args;
+    const int32_t *words = call->args;
+    int32_t samples = words[4 * n + k];
+    QuestionArgs a = {.normal = f3(numbers[k], numbers[n + k], numbers[2 * n + k]),
+                      .reach_m = minf(numbers[3 * n + k], 0.5f * SCENE_REACH_MAX_M)};
+    if (numbers[3 * n + k] > 0.0f && samples > 0) /* no number is not */
+        a.samples =
+            samples < QUESTION_SAMPLES_MAX ? (uint32_t)samples : (uint32_t)QUESTION_SAMPLES_MAX;
+    return a;
+}
+
 SurfaceLane question_surface(const SslHost *host, const SslAskCall *call, uint32_t k)
 {
     return (SurfaceLane){&host->surfaces[call->block], call->lane_first + k};

@@ -32,6 +32,19 @@ Status question_rays_create(const Scene *scene, const Accel *accel, Arena *arena
 /* Traces the rays that are not done until each stands at its own instance, whose hit is then in `batch`, or is done. */
 void question_rays_meet(QuestionRays *q);
 
+/* The arguments that all questions begin with. */
+typedef struct QuestionArgs {
+    float3 normal;
+    float reach_m;
+    uint32_t samples;
+} QuestionArgs;
+
+/* Returns the arguments of lane `k`. No samples, hence no rays, where their number or the reach is not above zero. A reach is cut to half
+ * of SCENE_REACH_MAX_M, so that rays which begin that far from a surface are ones that the accelerator takes. */
+QuestionArgs question_args(const SslAskCall *call, uint32_t k);
+/* Adds a ray of lane `k`, from a surface of its own instance, whose fields of `batch.rays` are still to be set. Returns its place. */
+uint32_t question_rays_add(QuestionRays *q, uint32_t k, SurfaceLane surface);
+
 /* The surface that lane `k` of a call stands at. */
 SurfaceLane question_surface(const SslHost *host, const SslAskCall *call, uint32_t k);
 /* Returns the first of the numbers by which a surface's answer draws, from which others follow (question_number). */
