@@ -147,13 +147,34 @@ Status material_units_collect(MaterialSet *set)
     return STATUS_OK;
 }
 
+/* Appends what the compiler says of unit `u`, unless it has said the same of another entry of the shader: each entry has what is
+ * wrong with the whole file. */
+static void append_news(const MaterialSet *set, uint32_t u, StrBuf *diagnostics)
+{
+    StrBuf text = {0}, other = {0};
+    bool is_new = true;
+    diag_print(set->units[u].diags, &text);
+    for (uint32_t before = 0; before < u && is_new; ++before) {
+        const MaterialUnit *unit = &set->units[before];
+        if (unit->shader != set->units[u].shader || !unit->diags)
+            continue;
+        strbuf_clear(&other);
+        diag_print(unit->diags, &other);
+        is_new = strcmp(strbuf_text(&text), strbuf_text(&other)) != 0;
+    }
+    if (is_new)
+        strbuf_append_c(diagnostics, strbuf_text(&text));
+    strbuf_free(&text);
+    strbuf_free(&other);
+}
+
 Status material_units_gather(const MaterialSet *set, StrBuf *diagnostics, Error *err)
 {
     Status first = STATUS_OK;
     for (uint32_t u = 0; u < set->unit_count; ++u) {
         const MaterialUnit *unit = &set->units[u];
         if (unit->diags)
-            diag_print(unit->diags, diagnostics);
+            append_news(set, u, diagnostics);
         if (unit->status == STATUS_OK || first != STATUS_OK)
             continue;
         first = unit->status;

@@ -71,6 +71,29 @@ static void test_messages_type_error_in_ssl(void **state)
     kit_end(&kit);
 }
 
+/* Two entries of one file are compiled apart, and what is wrong with the file is said once. */
+static void test_messages_of_a_file_are_said_once(void **state)
+{
+    (void)state;
+    Kit kit;
+    KitSaid said;
+    kit_begin(&kit);
+    write_scene(&kit,
+                "float unused()\n{\n    float never = 1;\n    return 2;\n}\n"
+                "shader s(out closure surface)\n{\n"
+                "    surface = make_closure<Emission>(color(unused()));\n}\n"
+                "shader t(out closure surface)\n{\n"
+                "    surface = make_closure<Emission>(color(0.5 * unused()));\n}\n",
+                "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"s\"},"
+                "{\"name\": \"n\", \"shader\": \"shaders/s.ssl\", \"entry\": \"t\"}");
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 0, (const char *const[]){"'never' is never used", NULL});
+    const char *first = strstr(said.errors, "'never' is never used");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "'never' is never used"));
+    kit_end(&kit);
+}
+
 static void test_messages_unknown_unit(void **state)
 {
     (void)state;
@@ -242,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_messages_misspelt_parameter),
         cmocka_unit_test(test_messages_parameter_of_another_type),
         cmocka_unit_test(test_messages_type_error_in_ssl),
+        cmocka_unit_test(test_messages_of_a_file_are_said_once),
         cmocka_unit_test(test_messages_unknown_unit),
         cmocka_unit_test(test_messages_truncated_package),
         cmocka_unit_test(test_messages_corrupted_tile),
