@@ -78,6 +78,7 @@ LLVMBasicBlockRef gen_block(Gen *g, const char *name);              /* appended 
 LLVMValueRef gen_address(LLVMBuilderRef builder, Gen *g, LLVMValueRef base,
                          LLVMValueRef offset_bytes);
 LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes);
+void gen_store_field(Gen *g, LLVMValueRef base, size_t offset_bytes, LLVMValueRef x);
 /* Loads from memory that nothing writes while the kernel runs. */
 LLVMValueRef gen_load_at(LLVMBuilderRef builder, Gen *g, LLVMTypeRef type, LLVMValueRef ptr,
                          uint32_t align);
@@ -104,6 +105,9 @@ LLVMValueRef gen_batch_params(Gen *g);
 LLVMValueRef gen_batch_textures(Gen *g);
 LLVMValueRef gen_batch_services(Gen *g);
 LLVMValueRef gen_batch_host(Gen *g);
+/* Calls a service of the host for all lanes that are here. service_offset: in SslServices; call: an SslTexCall or SslAskCall, of which
+ * this sets the block and the lanes. */
+void gen_service(Gen *g, size_t service_offset, LLVMValueRef call);
 /* Returns the address of the current lane, or of the first one, in the row at `offset_bytes` of a block. */
 LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes);
 LLVMValueRef gen_global(Gen *g, const IrInst *inst);

@@ -53,6 +53,25 @@ LLVMValueRef gen_batch_host(Gen *g)
     return once(g, &g->host, offsetof(SslBatch, host));
 }
 
+#define IS_IN_ALL_CALLS(field) (offsetof(SslTexCall, field) == offsetof(SslAskCall, field))
+_Static_assert(IS_IN_ALL_CALLS(block) && IS_IN_ALL_CALLS(lane_first) &&
+                   IS_IN_ALL_CALLS(lane_count) && IS_IN_ALL_CALLS(lane_mask),
+               "all calls begin with the block and the lanes");
+
+void gen_service(Gen *g, size_t service_offset, LLVMValueRef call)
+{
+    LLVMTypeRef params[2] = {g->t_ptr, g->t_ptr};
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 2, false);
+    LLVMValueRef service = gen_load_input(
+        g, g->t_ptr, gen_offset(g, gen_batch_services(g), (uint32_t)service_offset), 8);
+    LLVMValueRef args[2] = {gen_batch_host(g), call};
+    gen_store_field(g, call, offsetof(SslTexCall, block), g->block);
+    gen_store_field(g, call, offsetof(SslTexCall, lane_first), g->lane);
+    gen_store_field(g, call, offsetof(SslTexCall, lane_count), gen_i32(g, g->lanes));
+    gen_store_field(g, call, offsetof(SslTexCall, lane_mask), gen_lane_bits(g));
+    LLVMBuildCall2(g->builder, type, service, args, 2, "");
+}
+
 LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes)
 {
     LLVMValueRef base = gen_offset(g, block_base, offset_bytes);

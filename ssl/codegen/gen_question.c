@@ -4,11 +4,6 @@
 
 enum { ARGS_MAX = 4 * SSL_MAX_CLOSURE_ARGS, RESULTS_MAX = 4 };
 
-static void store_field(Gen *g, size_t offset, LLVMValueRef x)
-{
-    LLVMBuildStore(g->builder, x, gen_offset(g, g->ask_call, (uint32_t)offset));
-}
-
 static LLVMTypeRef scalar_type(const Gen *g, IrValue v)
 {
     return ir_type(g->func, v) == ir_scalar(IR_FLOAT) ? g->t_float : g->t_int;
@@ -35,20 +30,11 @@ void gen_question(Gen *g, const IrInst *inst)
             x = LLVMBuildZExt(g->builder, x, g->t_int, "");
         LLVMBuildStore(g->builder, x, gen_offset(g, g->ask_args, 4 * g->lanes * i));
     }
-    store_field(g, offsetof(SslAskCall, block), g->block);
-    store_field(g, offsetof(SslAskCall, lane_first), g->lane);
-    store_field(g, offsetof(SslAskCall, lane_count), gen_i32(g, g->lanes));
-    store_field(g, offsetof(SslAskCall, lane_mask), gen_lane_bits(g));
-    store_field(g, offsetof(SslAskCall, question), gen_i32(g, (uint32_t)inst->imm));
-    store_field(g, offsetof(SslAskCall, args), g->ask_args);
-    store_field(g, offsetof(SslAskCall, result), g->ask_result);
-
-    LLVMTypeRef params[2] = {g->t_ptr, g->t_ptr};
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 2, false);
-    LLVMValueRef ask = gen_load_input(
-        g, g->t_ptr, gen_offset(g, gen_batch_services(g), offsetof(SslServices, ask)), 8);
-    LLVMValueRef call_args[2] = {gen_batch_host(g), g->ask_call};
-    LLVMBuildCall2(g->builder, type, ask, call_args, 2, "");
+    gen_store_field(g, g->ask_call, offsetof(SslAskCall, question),
+                    gen_i32(g, (uint32_t)inst->imm));
+    gen_store_field(g, g->ask_call, offsetof(SslAskCall, args), g->ask_args);
+    gen_store_field(g, g->ask_call, offsetof(SslAskCall, result), g->ask_result);
+    gen_service(g, offsetof(SslServices, ask), g->ask_call);
 
     for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrValue result = inst->result_first + i;

@@ -5,11 +5,6 @@
 
 enum { COORDS = 7, RESULTS = 4, RESULTS_WITH_DERIVS = 12 };
 
-static void store_field(Gen *g, size_t offset, LLVMValueRef x)
-{
-    LLVMBuildStore(g->builder, x, gen_offset(g, g->tex_call, (uint32_t)offset));
-}
-
 static void begin_buffers(Gen *g)
 {
     if (g->tex_call)
@@ -40,22 +35,13 @@ void gen_texture(Gen *g, const IrInst *inst)
 
     LLVMValueRef texture =
         gen_load_input(g, g->t_i32, gen_offset(g, gen_batch_textures(g), 4 * texture_slot), 4);
-    store_field(g, offsetof(SslTexCall, block), g->block);
-    store_field(g, offsetof(SslTexCall, lane_first), g->lane);
-    store_field(g, offsetof(SslTexCall, lane_count), gen_i32(g, g->lanes));
-    store_field(g, offsetof(SslTexCall, lane_mask), gen_lane_bits(g));
-    store_field(g, offsetof(SslTexCall, texture), texture);
-    store_field(g, offsetof(SslTexCall, site), gen_i32(g, inst->site));
-    store_field(g, offsetof(SslTexCall, flags), gen_i32(g, has_derivs ? SSL_TEX_WANT_DERIVS : 0));
-    store_field(g, offsetof(SslTexCall, coord), g->tex_coord);
-    store_field(g, offsetof(SslTexCall, result), g->tex_result);
-
-    LLVMTypeRef params[2] = {g->t_ptr, g->t_ptr};
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 2, false);
-    LLVMValueRef lookup = gen_load_input(
-        g, g->t_ptr, gen_offset(g, gen_batch_services(g), offsetof(SslServices, tex_lookup)), 8);
-    LLVMValueRef call_args[2] = {gen_batch_host(g), g->tex_call};
-    LLVMBuildCall2(g->builder, type, lookup, call_args, 2, "");
+    gen_store_field(g, g->tex_call, offsetof(SslTexCall, texture), texture);
+    gen_store_field(g, g->tex_call, offsetof(SslTexCall, site), gen_i32(g, inst->site));
+    gen_store_field(g, g->tex_call, offsetof(SslTexCall, flags),
+                    gen_i32(g, has_derivs ? SSL_TEX_WANT_DERIVS : 0));
+    gen_store_field(g, g->tex_call, offsetof(SslTexCall, coord), g->tex_coord);
+    gen_store_field(g, g->tex_call, offsetof(SslTexCall, result), g->tex_result);
+    gen_service(g, offsetof(SslServices, tex_lookup), g->tex_call);
 
     for (uint32_t i = 0; i < (has_derivs ? RESULTS_WITH_DERIVS : RESULTS); ++i)
         g->value[inst->result_first + i] = LLVMBuildLoad2(

@@ -58,6 +58,11 @@ LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes)
     return gen_address(g->builder, g, base, LLVMConstInt(g->t_i64, offset_bytes, false));
 }
 
+void gen_store_field(Gen *g, LLVMValueRef base, size_t offset_bytes, LLVMValueRef x)
+{
+    LLVMBuildStore(g->builder, x, gen_offset(g, base, (uint32_t)offset_bytes));
+}
+
 LLVMValueRef gen_load_at(LLVMBuilderRef builder, Gen *g, LLVMTypeRef type, LLVMValueRef ptr,
                          uint32_t align)
 {
