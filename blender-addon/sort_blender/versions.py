@@ -28,6 +28,8 @@ MULTISCATTER = 1.0 if bpy.app.version < (4, 0, 0) else 2.0  # of closures
 CLOSURES_AS_4 = bpy.app.version >= (4, 0, 0)
 # Since 4.3, rough diffuse reflection loses no energy.
 DIFFUSE_KEEPS_ENERGY = bpy.app.version >= (4, 3, 0)
+# Since 5.0, the Thin Film of a Principled BSDF is on its metal too.
+METAL_HAS_FILM = bpy.app.version >= (5, 0, 0)
 # Since 5.0, what has no material is a Principled BSDF.
 DEFAULT_IS_PRINCIPLED = bpy.app.version >= (5, 0, 0)
 

@@ -1,7 +1,7 @@
 """Cases of closures: a ball each, under a sun and a grey sky."""
 
 import blender_scene as kit
-from node_tiles import IS_4, SURFACES, Case, inputs_of, surface
+from node_tiles import IS_4, SURFACES, Case, inputs_of, is_there, surface
 
 surface("Diffuse BSDF", "ShaderNodeBsdfDiffuse", 0.03, None, Roughness=0.5)
 surface("Glossy BSDF", "ShaderNodeBsdfGlossy", 0.04, {"distribution": "GGX"}, Roughness=0.4)
@@ -116,6 +116,13 @@ surface("Metallic BSDF", METALLIC, 0.03, None, Roughness=0.3)
 surface("Metallic BSDF, dark edge", METALLIC, 0.02, {"distribution": "GGX"}, Roughness=0.5, Edge_Tint=(0.3, 0.1, 0.05, 1))
 surface("Metallic BSDF, brushed", METALLIC, 0.03, None, Roughness=0.4, Anisotropy=0.6, Rotation=0.2)
 surface("Metallic BSDF, physical", METALLIC, 0.03, {"fresnel_type": "PHYSICAL_CONDUCTOR"}, Roughness=0.3)
+surface("Metallic BSDF, Beckmann", METALLIC, 0.03, {"distribution": "BECKMANN"}, Roughness=0.3)
+if is_there(METALLIC) and "Thin Film Thickness" in inputs_of(METALLIC):
+    surface("Metallic BSDF, thin film", METALLIC, 0.02, None, Roughness=0.3, Thin_Film_Thickness=400.0, Thin_Film_IOR=1.5)
+    surface("Metallic BSDF, physical, thin film", METALLIC, 0.02, {"fresnel_type": "PHYSICAL_CONDUCTOR"}, Roughness=0.3,
+            Thin_Film_Thickness=300.0, Thin_Film_IOR=1.8)
+    surface("Principled BSDF, metal with a thin film", PRINCIPLED, 0.02, None, Metallic=1.0, Roughness=0.2,
+            Base_Color=(0.9, 0.7, 0.4, 1), Thin_Film_Thickness=350.0)
 surface("Sheen BSDF, Ashikhmin", "ShaderNodeBsdfSheen", 0.03, {"distribution": "ASHIKHMIN"}, Roughness=0.5)
 surface("Sheen BSDF", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.5)
 surface("Sheen BSDF, coloured and narrow", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.2, Color=(0.9, 0.4, 0.2, 1))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import bpy
 
-from ..versions import CLOSURES_AS_4, DIFFUSE_KEEPS_ENERGY, MULTISCATTER, VORONOI_AS_5
+from ..versions import CLOSURES_AS_4, DIFFUSE_KEEPS_ENERGY, METAL_HAS_FILM, MULTISCATTER, VORONOI_AS_5
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -39,6 +39,8 @@ def take(*names: str, **renamed: str) -> Callable[[bpy.types.Node], dict]:
 
 def principled(node: bpy.types.Node) -> dict:
     found = {"multiscatter": MULTISCATTER if node.distribution == "MULTI_GGX" else 0.0}
+    if METAL_HAS_FILM:
+        found["has_film_on_metal"] = True
     return {**found, "subsurface_method": node.subsurface_method}
 
 
@@ -143,8 +145,6 @@ def finish_glossy(builder, node: bpy.types.Node, name: str) -> None:
 
 def finish_metallic(builder, node: bpy.types.Node, name: str) -> None:
     _default_tangent(builder, name, "anisotropy")
-    if node.distribution == "BECKMANN" and node.fresnel_type == "F82":
-        builder.warn(node, "distribution BECKMANN of two colours is rendered as GGX")
 
 
 def finish_subsurface(builder, node: bpy.types.Node, name: str) -> None:

@@ -66,7 +66,6 @@ def _shader(unit: str, **more) -> Node:
 
 # In Blender 4 the node is another model, whose sockets the unit is called after.
 PRINCIPLED = ("principled_bsdf", "principled_bsdf_4")
-THIN_FILM = {"Thin Film Thickness": Unread(0.0), "Thin Film IOR": None}
 MIX_SOCKETS = {f"{side}_{kind}": side.lower() for side in "AB" for kind in ("Float", "Vector", "Color")}
 RGB = {"R": "r", "G": "g", "B": "b", "X": "r", "Y": "g", "Z": "b", "H": "r", "S": "g", "V": "b",
        "Red": "r", "Green": "g", "Blue": "b"}
@@ -93,8 +92,7 @@ NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
         lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
         outputs={"BSDF": "surface"}, finish=opt.finish_principled, options=opt.principled,
-        lacks="Christensen-Burley subsurface is rendered as a random walk, with a mean attenuation on exit; correlated shadowing; of "
-              "Blender 5: metals have no thin film"),
+        lacks="Christensen-Burley subsurface is rendered as a random walk, with a mean attenuation on exit; correlated shadowing"),
     "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf", options=opt.diffuse),
     "ShaderNodeBsdfGlossy": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
@@ -104,8 +102,8 @@ NODES = {
         lacks="coloured Multiscatter GGX of Blender 4 is brighter by 3 % at roughness 0.5"),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
     "ShaderNodeBsdfMetallic": _shader(
-        "metallic_bsdf", inputs=THIN_FILM, options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
-        lacks="correlated shadowing; Beckmann of two colours is rendered as GGX; not read, of Blender 5: Thin Film"),
+        "metallic_bsdf", options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
+        lacks="correlated shadowing"),
     "ShaderNodeBsdfSheen": _shader("sheen_bsdf", options=opt.take("distribution")),
     "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),

@@ -1,12 +1,14 @@
 /* Fresnel as closures have it (ssl/stdlib/bsdf): values known in closed form. */
 #include "tests/sort/bsdf/ssl_probe.h"
 
+#include <complex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
 
-static SslProbe *dielectric_probe, *metal_probe, *schlick_probe, *tinted_probe, *film_probe;
+static SslProbe *dielectric_probe, *metal_probe, *schlick_probe, *tinted_probe, *film_probe,
+    *film_metal_probe, *film_tinted_probe;
 
 /* Returns the reflectance; *out_cos_t: the cosine of the refracted direction. */
 static float refract(float cos_i, float eta, float *out_cos_t)
@@ -244,6 +246,134 @@ static void test_fresnel_of_a_film(void **state)
     assert_true(least < 0.01 && most > 0.2); /* there was something to find */
 }
 
+/* --- films on metals --------------------------------------------------------------------------- */
+
+static float3 metal_film(double cos_i, const float eta[3], const float k[3], float index,
+                         float nanometres)
+{
+    return ssl_probe_at(film_metal_probe, (float[]){(float)cos_i, eta[0], eta[1], eta[2], k[0],
+                                                    k[1], k[2], index, nanometres});
+}
+
+static const float golden[3] = {0.2f, 0.92f, 1.1f}, golden_k[3] = {3.9f, 2.45f, 2.14f};
+
+/* It is as if there were no film where it has no thickness, or the index of the air before it. */
+static void test_fresnel_of_a_film_on_metal_that_is_none(void **state)
+{
+    (void)state;
+    for (double c = 0.02; c < 1.0; c += 0.07) {
+        float3 none = metal_film(c, golden, golden_k, 1.9f, 0.0f);
+        float3 air = metal_film(c, golden, golden_k, 1.0f, 350.0f);
+        for (uint32_t i = 0; i < 3; ++i) {
+            float bare = ssl_probe_at(metal_probe, (float[]){(float)c, golden[i], golden_k[i]}).x;
+            assert_true(fabsf((&none.x)[i] - bare) < 2e-4f);
+            assert_true(fabsf((&air.x)[i] - bare) < 2e-4f);
+        }
+    }
+}
+
+/* A metal that absorbs nothing is a dielectric, with the same film. */
+static void test_fresnel_of_a_film_on_metal_that_is_glass(void **state)
+{
+    (void)state;
+    const float clear[3] = {1.7f, 1.7f, 1.7f}, none[3] = {0.0f, 0.0f, 0.0f};
+    for (double c = 0.05; c < 1.0; c += 0.1)
+        for (float nanometres = 80.0f; nanometres < 900.0f; nanometres += 130.0f) {
+            float3 metal = metal_film(c, clear, none, 1.33f, nanometres);
+            float3 glass = film((float)c, 1.7f, 1.33f, nanometres);
+            assert_true(f3_length(f3_sub(metal, glass)) < 1e-4f);
+        }
+}
+
+/* The reflectance for light of one wavelength and polarisation, by the characteristic matrix of the film [BornWolf1999 sec.
+ * 1.6.2]: fields at its upper face from those at the metal, without any sum over paths. */
+static double film_by_matrix(double cos_i, double complex metal, double film, double phase,
+                             bool is_across)
+{
+    double sin2 = 1.0 - cos_i * cos_i, cos_f = sqrt(1.0 - sin2 / (film * film));
+    double complex cos_t = csqrt(1.0 - sin2 / (metal * metal));
+    double air = is_across ? cos_i : 1.0 / cos_i, layer = is_across ? film * cos_f : film / cos_f;
+    double complex below = is_across ? metal * cos_t : metal / cos_t;
+    const double complex turned = CMPLX(0.0, 1.0);
+    /* exp(-i w t): fields turn by +i, and the metal's index has a positive imaginary part. */
+    double complex electric = cos(phase) - turned * below / layer * sin(phase);
+    double complex magnetic = below * cos(phase) - turned * layer * sin(phase);
+    double amplitude = cabs((air * electric - magnetic) / (air * electric + magnetic));
+    return amplitude * amplitude;
+}
+
+/* Sums over 400 wavelengths. */
+static void film_on_metal(double cos_i, const float eta[3], const float k[3], double film,
+                          double nanometres, double rgb[3])
+{
+    const double pi = 3.14159265358979;
+    double white[3] = {0.0, 0.0, 0.0}, sum[3] = {0.0, 0.0, 0.0};
+    double way = film * nanometres * sqrt(1.0 - (1.0 - cos_i * cos_i) / (film * film));
+    for (double nm = 380.5; nm < 780.0; nm += 1.0) {
+        double weight[3], phase = 2.0 * pi * way / nm;
+        rgb_of_wavelength(nm, weight);
+        for (uint32_t c = 0; c < 3; ++c) {
+            double complex metal = CMPLX((double)eta[c], (double)k[c]);
+            white[c] += weight[c];
+            sum[c] += weight[c] * 0.5 *
+                      (film_by_matrix(cos_i, metal, film, phase, true) +
+                       film_by_matrix(cos_i, metal, film, phase, false));
+        }
+    }
+    for (uint32_t c = 0; c < 3; ++c)
+        rgb[c] = fmin(fmax(sum[c] / white[c], 0.0), 1.0);
+}
+
+/* Sixteen wavelengths are fewer than it takes where light goes to and fro in the film often, as it does at grazing. */
+static void test_fresnel_of_a_film_on_metal(void **state)
+{
+    (void)state;
+    static const float chrome[3] = {2.757f, 2.513f, 2.231f}, chrome_k[3] = {3.867f, 3.404f, 3.009f};
+    double least = 1.0, most = 0.0;
+    for (double c = 0.15; c < 1.01; c += 0.17)
+        for (double nanometres = 40; nanometres < 800; nanometres += 95)
+            for (double index = 1.3; index < 2.5; index += 0.5)
+                for (uint32_t kind = 0; kind < 2; ++kind) {
+                    const float *eta = kind ? chrome : golden, *k = kind ? chrome_k : golden_k;
+                    double expected[3];
+                    film_on_metal(c, eta, k, index, nanometres, expected);
+                    float3 found = metal_film(c, eta, k, (float)index, (float)nanometres);
+                    for (uint32_t i = 0; i < 3; ++i)
+                        assert_true(fabs((double)(&found.x)[i] - expected[i]) <
+                                    (c < 0.4 ? 0.04 : 0.015));
+                    least = fmin(least, expected[2]), most = fmax(most, expected[2]);
+                }
+    assert_true(least < 0.2 && most > 0.6); /* there was something to find */
+}
+
+/* A metal by two colours has none where its film has the index of air. Toward the normal it is the metal of an index that is
+ * computed here anew, from reflectances at 0 and 82 degrees [Gulbrandsen2014]. */
+static void test_fresnel_of_a_film_on_tinted_metal(void **state)
+{
+    (void)state;
+    for (float r = 0.1f; r < 1.0f; r += 0.2f)
+        for (float edge = 0.1f; edge < 1.0f; edge += 0.2f) {
+            double f0 = (double)r, part = pow(6.0 / 7.0, 5.0);
+            double at_82 = (double)edge * (f0 + (1.0 - f0) * part);
+            for (float c = 0.05f; c <= 1.0f; c += 0.1f) {
+                double dip = (double)c * pow(1.0 - (double)c, 6.0) / (part * 6.0 / 49.0);
+                double bare = f0 + (1.0 - f0) * pow(1.0 - (double)c, 5.0) -
+                              dip * (1.0 - (double)edge) * (f0 + (1.0 - f0) * part);
+                const float air[] = {c, r, edge, 1.0f, 400.0f};
+                assert_grey(ssl_probe_at(film_tinted_probe, air), fmin(fmax(bare, 0.0), 1.0), 2e-4);
+            }
+            double n = (1.0 - at_82) * (1.0 + sqrt(f0)) / (1.0 - sqrt(f0)) +
+                       at_82 * (1.0 - f0) / (1.0 + f0);
+            double k = sqrt((f0 * (n + 1.0) * (n + 1.0) - (n - 1.0) * (n - 1.0)) / (1.0 - f0));
+            const float eta[3] = {(float)n, (float)n, (float)n},
+                        ks[3] = {(float)k, (float)k, (float)k};
+            const float head_on[] = {1.0f, r, edge, 1.5f, 300.0f};
+            float3 metal = metal_film(1.0, eta, ks, 1.5f, 300.0f);
+            float3 tinted = ssl_probe_at(film_tinted_probe, head_on);
+            assert_true(f3_length(f3_sub(metal, tinted)) < 1e-3f);
+        }
+}
+
 static int create_probes(void **state)
 {
     (void)state;
@@ -261,6 +391,13 @@ static int create_probes(void **state)
                                     "bsdf_tinted_average(bsdf_tinted(color(f0), eta)).r, 0)");
     film_probe = ssl_probe_create("float c, float eta, float index, float nanometres",
                                   "bsdf_film_fresnel(c, eta, index, nanometres)");
+    film_metal_probe =
+        ssl_probe_create("float c, color eta, color k, float index, float nanometres",
+                         "bsdf_film_fresnel_metal(c, eta, k, index, nanometres)");
+    film_tinted_probe = ssl_probe_create(
+        "float c, float r, float edge, float index, float nanometres",
+        "bsdf_film_fresnel_tinted(c, bsdf_film_tinted(color(r), color(edge), index), index, "
+        "nanometres)");
     return 0;
 }
 
@@ -272,6 +409,8 @@ static int destroy_probes(void **state)
     ssl_probe_destroy(schlick_probe);
     ssl_probe_destroy(tinted_probe);
     ssl_probe_destroy(film_probe);
+    ssl_probe_destroy(film_metal_probe);
+    ssl_probe_destroy(film_tinted_probe);
     return 0;
 }
 
@@ -285,6 +424,10 @@ int main(void)
         cmocka_unit_test(test_fresnel_metal),
         cmocka_unit_test(test_fresnel_of_a_film_that_is_none),
         cmocka_unit_test(test_fresnel_of_a_film),
+        cmocka_unit_test(test_fresnel_of_a_film_on_metal_that_is_none),
+        cmocka_unit_test(test_fresnel_of_a_film_on_metal_that_is_glass),
+        cmocka_unit_test(test_fresnel_of_a_film_on_metal),
+        cmocka_unit_test(test_fresnel_of_a_film_on_tinted_metal),
         cmocka_unit_test(test_fresnel_schlick),
         cmocka_unit_test(test_fresnel_tinted),
     };
