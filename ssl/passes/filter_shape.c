@@ -39,7 +39,9 @@ static void add_cells(Shape *cells, const Shape *from)
         return;
     }
     if (!has_period(from) && from->kind != SHAPE_CELLS) {
-        *cells = from->kind == SHAPE_JUMPS ? *from : jumps(ROUNDED);
+        *cells = from->kind == SHAPE_JUMPS    ? *from
+                 : from->kind == SHAPE_CHOICE ? jumps("a choice says what is read")
+                                              : jumps(ROUNDED);
         return;
     }
     ASSERT(from->phase_count > 0);
@@ -463,6 +465,23 @@ static Shape of_operation(Filter *w, uint32_t op, const Operand *args, uint32_t 
     }
 }
 
+/* Whether operations are made anew from the arguments alone, and have one result. */
+static bool is_of_arguments(const IrInst *inst)
+{
+    switch (inst->op) {
+    case IR_TABLE:
+    case IR_BOUNDS:
+    case IR_TEX_AUTO:
+    case IR_TEX:
+    case IR_TEX_D:
+    case IR_ASK:
+    case IR_DETACH:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static Shape of_inst(Filter *w, const IrInst *inst)
 {
     Operand *args = ARENA_ARRAY(w->module->arena, Operand, inst->arg_count);
@@ -473,7 +492,8 @@ static Shape of_inst(Filter *w, const IrInst *inst)
         return w->varies[ir_args(w->f, inst)[0]] ? jumps(CHOSEN)
                                                  : of_values(args + 1, inst->arg_count - 1);
     if (inst->op != IR_CALL)
-        return of_operation(w, inst->op, args, inst->arg_count);
+        return is_of_arguments(inst) ? of_operation(w, inst->op, args, inst->arg_count)
+                                     : of_values(args, inst->arg_count);
     FilterLibrary name = filter_library(w, inst);
     if (name != LIBRARY_NONE)
         return of_operation(w, IR_OP_COUNT + (uint32_t)name, args, inst->arg_count);
