@@ -1,4 +1,5 @@
-/* The order of the passes, with the verifier after each, and the report. */
+/* The order of the passes, with the verifier after the last one, and the report. Builds with assertions verify after
+ * each pass, which says which one is wrong. */
 #include "ssl/passes/pass.h"
 
 typedef struct Run {
@@ -7,10 +8,16 @@ typedef struct Run {
     Error *err;
 } Run;
 
+static Status verify(Run *r, const char *pass)
+{
+    return ir_verify(r->module, r->err) == STATUS_OK ? STATUS_OK
+                                                     : error_prefix(r->err, "after pass %s", pass);
+}
+
 static Status after_pass(Run *r, const char *pass)
 {
-    if (ir_verify(r->module, r->err) != STATUS_OK)
-        return error_prefix(r->err, "after pass %s", pass);
+    if (SORT_ASSERTIONS)
+        TRY(verify(r, pass));
     if (r->desc->observe)
         r->desc->observe(r->desc->observe_data, pass, r->module);
     return STATUS_OK;
@@ -56,6 +63,8 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     TRY(ir_closure_slots(m, desc->kind, diags));
     ir_simplify(m);
     TRY(after_pass(&r, "closure_slots"));
+    if (!SORT_ASSERTIONS)
+        TRY(verify(&r, "closure_slots"));
     out_report->values = saturate(counts.values);
     out_report->values_shadowed = saturate(counts.shadowed);
     out_report->visits = counts.visits;
