@@ -63,10 +63,11 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_hardware(uint32_t crc, 
 {
     const uint8_t *bytes = data;
     uint64_t wide = (uint32_t)~crc;
-    for (; size_bytes >= 8; bytes += 8, size_bytes -= 8) {
-        uint64_t word;
-        memcpy(&word, bytes, sizeof word);
-        wide = _mm_crc32_u64(wide, word);
+    for (; size_bytes >= 32; bytes += 32, size_bytes -= 32) {
+        uint64_t words[4];
+        memcpy(words, bytes, sizeof words);
+        for (int i = 0; i < 4; ++i)
+            wide = _mm_crc32_u64(wide, words[i]);
     }
     crc = (uint32_t)wide;
     for (; size_bytes > 0; ++bytes, --size_bytes)
