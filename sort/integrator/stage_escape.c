@@ -41,7 +41,8 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
         .position = path->from, .normal = path->from_n, .sides = path->from_sides};
     for (uint32_t k = 0; k < count; ++k) {
         LightHit hit;
-        if (!lights_infinite_hit(lights, &from, k, ray.direction, competes, &hit))
+        if (!lights_infinite_hit(lights, &from, k, ray.direction,
+                                 competes ? &w->sky_places[i] : NULL, &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->settings->transparent_film)
@@ -119,8 +120,40 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     return true;
 }
 
+static bool leaves_scene(const Wave *w, uint32_t i)
+{
+    return w->hits.shape[i] == HIT_NONE && !(w->paths[i].flags & PATH_INSIDE);
+}
+
+/* Finds where in the sky rays end, for those whose density in light sampling is asked for. */
+static void find_sky_places(Wave *w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->count; ++i)
+        if (leaves_scene(w, i) && !(w->paths[i].flags & PATH_SPECULAR))
+            w->members[count++] = i;
+    for (uint32_t begin = 0; begin < count; begin += SSL_BLOCK) {
+        SkyRays rays;
+        EnvironmentPlace places[SSL_BLOCK];
+        const uint32_t *paths = w->members + begin;
+        uint32_t lanes = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;
+        for (uint32_t k = 0; k < lanes; ++k) {
+            const Path *path = &w->paths[paths[k]];
+            for (int c = 0; c < 3; ++c)
+                rays.direction[c][k] = w->rays.direction[c][paths[k]];
+            wide_set3(rays.normal, k, path->from_n);
+            rays.sides[k] = path->from_sides;
+        }
+        lights_find_sky(w->shared->lights, &rays, (uint16_t)((1u << lanes) - 1), places);
+        for (uint32_t k = 0; k < lanes; ++k)
+            w->sky_places[paths[k]] = places[k];
+    }
+}
+
 void stage_escape(Wave *w)
 {
+    if (wave_gathers_light(w->shared) && lights_infinite_count(w->shared->lights) > 0)
+        find_sky_places(w);
     for (uint32_t i = 0; i < w->count; ++i) {
         uint32_t shape = w->hits.shape[i];
         Path *path = &w->paths[i];

@@ -256,6 +256,8 @@ struct Wave {
     uint32_t *bucket;
     /* [2 * capacity]: each path may meet one and sample one. */
     MeshLight *mesh_lights;
+    /* [capacity] by path: where in the sky the rays end that leave the scene after a scatter. */
+    EnvironmentPlace *sky_places;
     /* [capacity] each, in parallel: lights, their footprints, the depths of the rays that look at the sky, and the
      * histories of these rays. */
     SkyLight *sky_lights;
@@ -432,7 +434,8 @@ static inline void shadow_queue_set_light(ShadowQueue *queue, uint32_t shadow, S
     if (spectrum_is_black(light))
         queue->batch.state[shadow] = SHADOW_DEAD;
 }
-/* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. */
+/* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. Unless
+ * the path is PATH_SPECULAR, w->sky_places[i] is set. */
 void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop);
 /* Queues light from the environment. */
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);

@@ -4,6 +4,7 @@
 #include "sort/light/sky_rows.h"
 #include "sort/sampling/warp.h"
 #include "ssl/rt/rt.h"
+#include <string.h>
 
 /* --- directions and coordinates ------------------------------------------------------------- */
 
@@ -107,19 +108,26 @@ static void fill3(WideRow rows[3], float3 v)
         wide_set3(rows, k, v);
 }
 
+static void set_axes(const mat4 *m, SkyRows *sky)
+{
+    fill3(sky->x_axis, f3(m->m[0][0], m->m[1][0], m->m[2][0]));
+    fill3(sky->y_axis, f3(m->m[0][1], m->m[1][1], m->m[2][1]));
+    fill3(sky->z_axis, f3(m->m[0][2], m->m[1][2], m->m[2][2]));
+}
+
 void environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
                         const EnvironmentRow rows[SSL_BLOCK], uint16_t lanes, WideRow out_wi[3],
                         EnvironmentPlace out_places[SSL_BLOCK])
 {
     SkyRows sky;
-    const mat4 *m = &environment->environment_to_world;
     if (!table) {
         finish_evenly(environment, rows, lanes, out_wi, out_places);
         return;
     }
-    fill3(sky.x_axis, f3(m->m[0][0], m->m[1][0], m->m[2][0]));
-    fill3(sky.y_axis, f3(m->m[0][1], m->m[1][1], m->m[2][1]));
-    fill3(sky.z_axis, f3(m->m[0][2], m->m[1][2], m->m[2][2]));
+    /* All lanes are computed, and angles as large as what happens to be there would take long. */
+    memset(sky.u, 0, sizeof sky.u);
+    memset(sky.v, 0, sizeof sky.v);
+    set_axes(&environment->environment_to_world, &sky);
     WIDE_EACH(k, lanes)
     {
         environment_table_draw_cell(table, &rows[k], &out_places[k]);
@@ -134,16 +142,25 @@ void environment_finish(const SceneEnvironment *environment, const EnvironmentTa
     }
 }
 
-EnvironmentPlace environment_find(const SceneEnvironment *environment,
-                                  const EnvironmentTable *table, const SkyFacing *facing,
-                                  float3 direction)
+void environment_find(const SceneEnvironment *environment, const EnvironmentTable *table,
+                      const SkyRays *rays, uint16_t lanes, EnvironmentPlace out_places[SSL_BLOCK])
 {
-    float3 d = mat4_vector(&environment->world_to_environment, direction);
-    EnvironmentPlace place = {.uv = uv_of_local(d), .pdf = SORT_INV_4PI};
-    if (!table)
-        return place;
-    SkyFacing local = facing_map(environment, facing);
-    environment_table_find(table, &local, &place);
-    place.pdf = pdf_of_uv(place.pdf, sqrtf(d.x * d.x + d.z * d.z));
-    return place;
+    SkyRows sky;
+    EnvironmentCell cells[SSL_BLOCK];
+    memcpy(sky.direction, rays->direction, sizeof sky.direction);
+    memcpy(sky.n, rays->normal, sizeof sky.n);
+    set_axes(&environment->world_to_environment, &sky);
+    sky_place_run(&sky, lanes);
+    WIDE_EACH(k, lanes)
+    {
+        const SkyFacing facing = {wide_get3(sky.facing, k), rays->sides[k]};
+        out_places[k] = (EnvironmentPlace){.uv = f2(sky.u[k], sky.v[k]), .pdf = SORT_INV_4PI};
+        if (table)
+            environment_table_find(table, &facing, out_places[k].uv, &cells[k]);
+    }
+    WIDE_EACH(k, table ? lanes : 0)
+    {
+        environment_table_weigh(table, &cells[k], &out_places[k]);
+        out_places[k].pdf = pdf_of_uv(out_places[k].pdf, sky.ring[k]);
+    }
 }

@@ -37,9 +37,14 @@ void environment_begin(const SceneEnvironment *environment, const EnvironmentTab
 void environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
                         const EnvironmentRow rows[SSL_BLOCK], uint16_t lanes, WideRow out_wi[3],
                         EnvironmentPlace out_places[SSL_BLOCK]);
-/* Returns the place in the map of a direction, and the density in solid angle with which it is drawn. */
-EnvironmentPlace environment_find(const SceneEnvironment *environment,
-                                  const EnvironmentTable *table, const SkyFacing *facing,
-                                  float3 direction);
+
+/* Rays that leave the scene, in world space: their directions, and the surfaces that they come from as in SkyFacing. */
+typedef struct SkyRays {
+    WideRow direction[3], normal[3];
+    uint32_t sides[SSL_BLOCK];
+} SkyRays;
+/* Writes the places in the map of the directions of `lanes`, and the densities in solid angle with which they are drawn. */
+void environment_find(const SceneEnvironment *environment, const EnvironmentTable *table,
+                      const SkyRays *rays, uint16_t lanes, EnvironmentPlace out_places[SSL_BLOCK]);
 
 #endif

@@ -429,12 +429,16 @@ void environment_table_draw_row(const EnvironmentTable *table, const SkyFacing *
     *out_row = row;
 }
 
-/* Density per unit of the map's area of one of the cells of a block. */
-static inline float density(const EnvironmentTable *t, float probability, uint32_t row_points,
-                            uint32_t cell_points)
+/* The probability of an entry that has so many points of a table. */
+static inline float share_of(uint32_t points)
 {
-    return probability * ((float)row_points * 0x1p-16f) * ((float)cell_points * 0x1p-16f) *
-           (float)t->height * (float)t->width;
+    return (float)points * 0x1p-16f;
+}
+
+/* Density per unit of the map's area of a cell that is drawn with this probability. */
+static inline float density(const EnvironmentTable *t, float probability)
+{
+    return probability * (float)t->height * (float)t->width;
 }
 
 void environment_table_draw_cell(const EnvironmentTable *table, const EnvironmentRow *row,
@@ -446,8 +450,9 @@ void environment_table_draw_cell(const EnvironmentTable *table, const Environmen
     uint32_t i = find(cells, b.width, (uint32_t)(row->u.x * (float)LATTICE));
     out_place->cell = first + i;
     prefetch_cell(table, out_place->cell);
-    out_place->pdf = density(table, row->probability, points_of(rows, b.height, row->row),
-                             points_of(cells, b.width, i));
+    out_place->pdf =
+        density(table, row->probability * share_of(points_of(rows, b.height, row->row)) *
+                           share_of(points_of(cells, b.width, i)));
     float down = place(rows, b.height, row->row, row->u.y, b.y, table->height);
     out_place->uv = f2(place(cells, b.width, i, row->u.x, b.x, table->width), 1.0f - down);
 }
@@ -457,26 +462,25 @@ static inline uint32_t cell_index(float x, uint32_t count)
     return (uint32_t)clampf(x * (float)count, 0.0f, (float)(count - 1));
 }
 
-/* The block of a point and its cell there. */
-static inline Block find_cell(const EnvironmentTable *t, float2 uv, uint32_t *out_x,
-                              uint32_t *out_y)
+void environment_table_find(const EnvironmentTable *table, const SkyFacing *facing, float2 uv,
+                            EnvironmentCell *out_cell)
 {
-    uint32_t x = cell_index(uv.x, t->width), y = cell_index(1.0f - uv.y, t->height);
-    Block b = block_of(t, x, y);
-    *out_x = x - b.x, *out_y = y - b.y;
-    return b;
+    uint32_t x = cell_index(uv.x, table->width), y = cell_index(1.0f - uv.y, table->height);
+    Block b = block_of(table, x, y);
+    uint32_t row = y - b.y, column = x - b.x, cell = first_cell(table, &b, row) + column;
+    prefetch_cell(table, cell);
+    float of_row = share_of(points_of(rows_of(table, &b), b.height, row));
+    *out_cell = (EnvironmentCell){.cell = cell,
+                                  .is_last = column + 1 == b.width,
+                                  .probability =
+                                      sky_tree_probability(&table->tree, facing, b.index) * of_row};
 }
 
-void environment_table_find(const EnvironmentTable *table, const SkyFacing *facing,
-                            EnvironmentPlace *out_place)
+void environment_table_weigh(const EnvironmentTable *table, const EnvironmentCell *cell,
+                             EnvironmentPlace *out_place)
 {
-    uint32_t x, y;
-    Block b = find_cell(table, out_place->uv, &x, &y);
-    uint32_t first = first_cell(table, &b, y);
-    out_place->cell = first + x;
-    prefetch_cell(table, out_place->cell);
-    SORT_PREFETCH(rows_of(table, &b) + y);
-    out_place->pdf = density(table, sky_tree_probability(&table->tree, facing, b.index),
-                             points_of(rows_of(table, &b), b.height, y),
-                             points_of(table->cells + first, b.width, x));
+    const uint16_t *begin = table->cells + cell->cell;
+    uint32_t end = cell->is_last ? LATTICE : begin[1];
+    out_place->cell = cell->cell;
+    out_place->pdf = density(table, cell->probability * share_of(end - begin[0]));
 }

@@ -74,7 +74,18 @@ typedef struct EnvironmentPlace {
 
 void environment_table_draw_cell(const EnvironmentTable *table, const EnvironmentRow *row,
                                  EnvironmentPlace *out_place);
-/* Finds the cell and the density of out_place->uv; places outside of the map count as the border. */
-void environment_table_find(const EnvironmentTable *table, const SkyFacing *facing,
-                            EnvironmentPlace *out_place);
+
+/* A cell, whether it is the last one of its row of a block, and the probability with which that row is drawn. */
+typedef struct EnvironmentCell {
+    uint32_t cell;
+    bool is_last;
+    float probability;
+} EnvironmentCell;
+
+/* Finds the cell of a place in the map and its density, in two steps as well. Places outside of the map count as the border. */
+void environment_table_find(const EnvironmentTable *table, const SkyFacing *facing, float2 uv,
+                            EnvironmentCell *out_cell);
+void environment_table_weigh(const EnvironmentTable *table, const EnvironmentCell *cell,
+                             EnvironmentPlace *out_place);
+
 #endif

@@ -161,7 +161,7 @@ uint32_t lights_infinite_count(const Lights *lights)
 }
 
 bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
-                         float3 direction, bool wants_density, LightHit *out_hit)
+                         float3 direction, const EnvironmentPlace *sky, LightHit *out_hit)
 {
     CHECK(index < lights_infinite_count(lights));
     const Source *s = &lights->sources[lights->infinite_first + index];
@@ -175,24 +175,32 @@ bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t 
             return false;
         pdf = warp_cone_pdf(s->one_minus_cos);
     } else {
-        const SceneEnvironment *e = &lights->scene->environment;
-        bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
         out_hit->is_environment = true;
-        if (wants_density)
-            out_hit->place = environment_find(e, lights->environment,
-                                              &(SkyFacing){from->normal, from->sides}, direction);
+        if (sky)
+            out_hit->place = *sky;
         pdf = out_hit->place.pdf;
-        if (is_mapped) {
+        if (lights->scene->environment.kind != SCENE_ENVIRONMENT_COLOR) {
             out_hit->value = LIGHT_VALUE_ENVIRONMENT;
             out_hit->radiance = spectrum_splat(0.0f);
         }
     }
     out_hit->light_group = s->light_group;
     out_hit->visibility = s->visibility;
-    if (wants_density)
+    if (sky)
         out_hit->pdf_solid_angle =
             (1.0f - local_probability(lights, from->position, from->normal)) * s->probability * pdf;
     return true;
+}
+
+void lights_find_sky(const Lights *lights, const SkyRays *rays, uint16_t lanes,
+                     EnvironmentPlace out_places[SSL_BLOCK])
+{
+    const SceneEnvironment *e = &lights->scene->environment;
+    if (e->kind != SCENE_ENVIRONMENT_NONE) {
+        environment_find(e, lights->environment, rays, lanes, out_places);
+        return;
+    }
+    WIDE_EACH(k, lanes) out_places[k] = (EnvironmentPlace){.pdf = 0.0f};
 }
 
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,

@@ -146,10 +146,13 @@ float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
 /* from: the ray's origin. out_hit->value: KNOWN,
- * or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and place are zero, which saves looking
- * them up. False: not in this direction. */
+ * or ENVIRONMENT: shade looks the radiance up. sky: of the direction, by lights_find_sky; NULL: pdf_solid_angle and place of
+ * *out_hit are to be zero. False: not in this direction. */
 bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
-                         float3 direction, bool wants_density, LightHit *out_hit);
+                         float3 direction, const EnvironmentPlace *sky, LightHit *out_hit);
+/* Writes where in the environment the rays of `lanes` end (environment_find); zeros without an environment. */
+void lights_find_sky(const Lights *lights, const SkyRays *rays, uint16_t lanes,
+                     EnvironmentPlace out_places[SSL_BLOCK]);
 /* Returns whether a lobe that draws a place of the environment with this density cannot tell more of it than the radiance of
  * the table's cell, in *out_radiance. */
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,

@@ -114,8 +114,11 @@ static void run_sky_pdf(void *data)
     const SkyBench *sky = data;
     float sum = 0.0f;
     for (uint32_t i = 0; i < call_count; ++i) {
-        EnvironmentPlace place = {.uv = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0)};
-        environment_table_find(sky->table, &sky->facing, &place);
+        EnvironmentCell cell;
+        EnvironmentPlace place;
+        float2 uv = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0);
+        environment_table_find(sky->table, &sky->facing, uv, &cell);
+        environment_table_weigh(sky->table, &cell, &place);
         sum += place.pdf;
     }
     sink = sum;

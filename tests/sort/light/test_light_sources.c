@@ -16,6 +16,30 @@
 
 #define PI 3.14159265358979323846
 
+/* Returns the place in the map of one direction, and the density with which it is drawn. */
+static EnvironmentPlace find_direction(const SceneEnvironment *e, const EnvironmentTable *table,
+                                       const SkyFacing *facing, float3 direction)
+{
+    SkyRays rays = {.sides = {facing->sides}};
+    EnvironmentPlace places[SSL_BLOCK];
+    wide_set3(rays.direction, 0, direction);
+    wide_set3(rays.normal, 0, facing->normal);
+    environment_find(e, table, &rays, 1, places);
+    return places[0];
+}
+
+/* Asks for the hit with its density. */
+static bool infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
+                         float3 direction, LightHit *out_hit)
+{
+    SkyRays rays = {.sides = {from->sides}};
+    EnvironmentPlace places[SSL_BLOCK];
+    wide_set3(rays.direction, 0, direction);
+    wide_set3(rays.normal, 0, from->normal);
+    lights_find_sky(lights, &rays, 1, places);
+    return lights_infinite_hit(lights, from, index, direction, &places[0], out_hit);
+}
+
 static const double significance = 1e-6;
 
 static Lights *make_lights(SceneFixture *f, const float *material_emission,
@@ -382,7 +406,7 @@ static void check_density(const SceneEnvironment *e, const EnvironmentTable *tab
             double area = 2.0 * PI * PI * cos(PI * ((double)uv.y - 0.5)) /
                           (double)(CELLS_X * FINE * CELLS_Y * FINE);
             float3 d = environment_direction(e, uv);
-            double pdf = (double)environment_find(e, table, facing, d).pdf;
+            double pdf = (double)find_direction(e, table, facing, d).pdf;
             assert_true(pdf > 0.0); /* also where the map is black, and below the horizon */
             expected[y / FINE * CELLS_X + x / FINE] += pdf * area;
             sum += pdf * area;
@@ -442,7 +466,10 @@ static void test_environment_table_knows_its_draws(void **state)
             float said;
             float2 u = f2(fixture_random(&random), fixture_random(&random));
             float3 d = draw(&plain, table, &facing, u, &said);
-            float met = environment_find(&plain, table, &facing, d).pdf;
+            EnvironmentPlace place = find_direction(&plain, table, &facing, d);
+            float2 uv = environment_uv(&plain, d);
+            assert_true(place.uv.x == uv.x && place.uv.y == uv.y);
+            float met = place.pdf;
             others += fabsf(met - said) > 1e-4f * said;
         }
         assert_true(others < 200); /* rounded into the next cell */
@@ -462,10 +489,9 @@ static void test_environment_table_follows_the_cosine(void **state)
         float3 n = warp_sphere(f2(fixture_random(&random), fixture_random(&random)));
         float3 d = warp_sphere(f2(fixture_random(&random), fixture_random(&random)));
         float cosine = f3_dot(n, d);
-        double above = (double)environment_find(&e, table, &(SkyFacing){n, SKY_ABOVE}, d).pdf;
-        double both = (double)environment_find(&e, table, &(SkyFacing){n, 3}, d).pdf;
-        double below =
-            (double)environment_find(&e, table, &(SkyFacing){f3_neg(n), SKY_BELOW}, d).pdf;
+        double above = (double)find_direction(&e, table, &(SkyFacing){n, SKY_ABOVE}, d).pdf;
+        double both = (double)find_direction(&e, table, &(SkyFacing){n, 3}, d).pdf;
+        double below = (double)find_direction(&e, table, &(SkyFacing){f3_neg(n), SKY_BELOW}, d).pdf;
         assert_true(fabs(above - below) < 1e-5 * above); /* below -n is above n */
         assert_true(fabs(above - fmax(0.0, (double)cosine) / PI) < 0.06);
         assert_true(fabs(both - fabs((double)cosine) / (2.0 * PI)) < 0.05);
@@ -500,8 +526,8 @@ static void test_environment_table_leaves_light_to_scattering(void **state)
         assert_int_equal(environment_table_create(&desc, &table, NULL), STATUS_OK);
         float3 west = environment_direction(&plain, f2(0.25f, 0.51f));
         float3 east = environment_direction(&plain, f2(0.75f, 0.51f));
-        double ratio = (double)environment_find(&plain, table, &all_around, west).pdf /
-                       (double)environment_find(&plain, table, &all_around, east).pdf;
+        double ratio = (double)find_direction(&plain, table, &all_around, west).pdf /
+                       (double)find_direction(&plain, table, &all_around, east).pdf;
         assert_true(fabs(ratio - cases[k].bright / cases[k].dim) < 1e-3 * ratio);
         environment_table_destroy(table);
     }
@@ -527,13 +553,13 @@ static void test_environment_table_knows_interpolation(void **state)
     EnvironmentTable *table;
     assert_int_equal(make_table(WIDTH, HEIGHT, sun_row, &table, NULL), STATUS_OK);
     const float2 middle = f2(0.5f / WIDTH, 0.5f + 0.5f / HEIGHT);
-    float most = environment_find(&e, table, &all_around, environment_direction(&e, middle)).pdf;
+    float most = find_direction(&e, table, &all_around, environment_direction(&e, middle)).pdf;
     for (int y = -9; y <= 9; ++y) {
         for (int x = -9; x <= 9; ++x) {
             float u = middle.x + 0.1f * (float)x / WIDTH, v = middle.y + 0.1f * (float)y / HEIGHT;
             float radiance = (1.0f - 0.1f * fabsf((float)x)) * (1.0f - 0.1f * fabsf((float)y));
             float3 d = environment_direction(&e, f2(u - floorf(u), v));
-            assert_true(radiance * most < 16.0f * environment_find(&e, table, &all_around, d).pdf);
+            assert_true(radiance * most < 16.0f * find_direction(&e, table, &all_around, d).pdf);
         }
     }
     environment_table_destroy(table);
@@ -559,7 +585,7 @@ static void test_environment_irradiance(void **state)
             assert_true(sample_at(lights, f3(1, 2, 3), i, &s));
             assert_int_equal(s.value, LIGHT_VALUE_ENVIRONMENT);
             assert_true(isinf(s.distance_m) && !s.is_delta);
-            assert_true(lights_infinite_hit(lights, &from, 0, s.wi, true, &hit));
+            assert_true(infinite_hit(lights, &from, 0, s.wi, &hit));
             assert_int_equal(hit.value, LIGHT_VALUE_ENVIRONMENT);
             float2 uv = environment_uv(&f->scene.environment, s.wi);
             double cosine = fmax(0.0, (double)f3_dot(s.wi, normal));
@@ -587,7 +613,7 @@ static void test_environment_constant_dome(void **state)
         LightHit hit;
         assert_true(sample_at(lights, f3(0, 0, 0), i, &s));
         assert_int_equal(s.value, LIGHT_VALUE_KNOWN);
-        assert_true(lights_infinite_hit(lights, &from, 0, s.wi, true, &hit));
+        assert_true(infinite_hit(lights, &from, 0, s.wi, &hit));
         assert_true(hit.radiance.c[2] == 1.0f && hit.pdf_solid_angle == s.pdf_solid_angle);
         ztest_add(&dome,
                   (double)s.radiance.c[0] * fmax(0.0, (double)s.wi.y) / (double)s.pdf_solid_angle);
@@ -632,7 +658,7 @@ static void test_environment_table_keeps_radiance(void **state)
         for (uint32_t x = 0; x < desc.width; ++x) {
             float2 middle = f2(((float)x + 0.5f) / 100.0f, 0.5f * (v_low + v_high));
             EnvironmentPlace place =
-                environment_find(&plain, table, &all_around, environment_direction(&plain, middle));
+                find_direction(&plain, table, &all_around, environment_direction(&plain, middle));
             float3 kept = environment_table_radiance(table, place.cell);
             float3 difference = f3_sub(kept, row[x]);
             assert_true(f3_max_component(f3_neg(difference)) <= 4e-6f * f3_max_component(row[x]));
@@ -667,7 +693,7 @@ static void test_environment_table_edges(void **state)
     assert_int_equal(make_table(8, 4, black_row, &table, NULL), STATUS_OK);
     assert_true(f3_max_component(environment_table_mean(table)) == 0.0f);
     float pdf =
-        environment_find(&e, table, &all_around, environment_direction(&e, f2(0.3f, 0.55f))).pdf;
+        find_direction(&e, table, &all_around, environment_direction(&e, f2(0.3f, 0.55f))).pdf;
     assert_true(pdf > 0.0f && isfinite(pdf));
     environment_table_destroy(table);
     Error err = {0};
@@ -707,11 +733,11 @@ static void test_light_sun_is_met(void **state)
         LightSample s;
         LightHit hit;
         assert_true(sample_at(lights, f3(0, 0, 0), i, &s));
-        assert_false(lights_infinite_hit(lights, &from, 1, s.wi, true, &hit));
+        assert_false(infinite_hit(lights, &from, 1, s.wi, &hit));
         if (s.is_delta)
             continue;
         /* Single precision may put a direction of the rim outside. */
-        if (!lights_infinite_hit(lights, &from, 0, s.wi, true, &hit))
+        if (!infinite_hit(lights, &from, 0, s.wi, &hit))
             continue;
         ++met;
         assert_true(fabsf(hit.pdf_solid_angle - s.pdf_solid_angle) <= 1e-5f * hit.pdf_solid_angle);
@@ -720,7 +746,7 @@ static void test_light_sun_is_met(void **state)
     assert_true(met > 4500);
     LightHit hit;
     float3 beside = f3_normalize(f3_add(sun, f3(0.006f, 0, 0)));
-    assert_false(lights_infinite_hit(lights, &from, 0, beside, true, &hit));
+    assert_false(infinite_hit(lights, &from, 0, beside, &hit));
     lights_destroy(lights);
     fixture_destroy(f);
 }
