@@ -79,8 +79,9 @@ enum {
     SSL_LOBE_SEEN_AS_GLOSSY = 512,
     SSL_LOBE_SEEN_AS_TRANSMISSION = 1024,
     SSL_LOBE_RECIPROCAL = 2048, /* exchanging light and viewer changes nothing */
+    SSL_LOBE_PORTAL = 4096,     /* a transparent one that leads elsewhere */
     /* No word: sample reads the third random number, or may. */
-    SSL_LOBE_THIRD = 4096
+    SSL_LOBE_THIRD = 8192
 };
 
 /* Returns the word of one of these kinds: "reflection"; NULL: there is no such kind. The string is static. */

@@ -236,6 +236,8 @@ static Status build_all(Builder *b, const SslBsdfInfo *info)
     def->frame = state_row(b, "_frame");
     def->base_factor = state_row(b, "_base_factor");
     def->roughness = argument_row(b, "roughness");
+    def->place = argument_row(b, "place");
+    def->along = argument_row(b, "along");
     ASSERT(def->frame != BSDF_NO_ROW && info->lobe_count <= SSL_MAX_BSDF_LOBES);
     for (uint32_t k = 0; k < info->lobe_count; ++k) {
         b->build->lobes[k] = (BsdfLobeDef){.flags = info->lobe_flags[k],

@@ -50,6 +50,21 @@ BsdfMedium bsdf_point_medium(BsdfPoint p, uint32_t lobe)
                         .g = entered->term->state[(size_t)(row + 6) * SSL_BLOCK + p.lane]};
 }
 
+static float3 argument(BsdfPoint p, const BsdfTerm *term, uint16_t row)
+{
+    const float *at = term->args + (size_t)row * SSL_BLOCK + p.lane;
+    ASSERT(row != BSDF_NO_ROW);
+    return f3(at[0], at[SSL_BLOCK], at[(size_t)2 * SSL_BLOCK]);
+}
+
+void bsdf_point_exit(BsdfPoint p, uint32_t lobe, float3 *out_place, float3 *out_along)
+{
+    ASSERT(lobe < p.block->lobe_count);
+    const BsdfTerm *term = p.block->lobes[lobe].term;
+    *out_place = argument(p, term, term->def->place);
+    *out_along = argument(p, term, term->def->along);
+}
+
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 /* Returns the kind of the light that a lobe sends to this side, SSL_LOBE_REFLECTION or SSL_LOBE_TRANSMISSION. */

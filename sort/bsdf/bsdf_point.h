@@ -46,6 +46,8 @@ bool bsdf_point_is_transmitted(BsdfPoint p, float3 wi);
 float bsdf_point_pass_chance(BsdfPoint p);
 /* The medium that a sample of a subsurface lobe enters. */
 BsdfMedium bsdf_point_medium(BsdfPoint p, uint32_t lobe);
+/* Where a sample of a portal leads: the place, and the direction on from there, of any length; 0: straight on. */
+void bsdf_point_exit(BsdfPoint p, uint32_t lobe, float3 *out_place, float3 *out_along);
 /* f cos by kind of lobe; the sum over the kinds is bsdf_block_eval's. */
 void bsdf_point_eval_kinds(BsdfPoint p, float3 wi, Spectrum out_f_cos[BSDF_KINDS]);
 /* Returns the fractions of the light from a sampled direction that lobes of each kind bring. They sum to 1 in each channel,

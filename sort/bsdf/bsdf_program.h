@@ -85,6 +85,8 @@ typedef struct BsdfDef {
     uint16_t frame;       /* rows of the state: s t n [9] */
     uint16_t base_factor; /* [3]: what reaches a layer's base; BSDF_NO_ROW: it is no layer */
     uint16_t roughness;   /* row of the arguments: that of this name; BSDF_NO_ROW: there is none */
+    uint16_t place,
+        along; /* rows of the arguments [3] of these names, by which a portal leads on */
     uint32_t lobe_count;
     /* By BsdfProgram. Eval adds its lobes to the sum, and sample draws the chosen lobe; eval is NULL where all lobes are
      * deltas. */

@@ -80,8 +80,9 @@ static Status print_def(Generator *g, const SslSource *source, const BsdfBuild *
     const BsdfDef *def = bsdf_build_def(build);
     if (g->is_first)
         print_lobes(g, def);
-    strbuf_printf(&g->defs, "    {\"%s\", %u, %u, %u, %u, %u, %u, {", def->name, def->arg_rows,
-                  def->state_rows, def->frame, def->base_factor, def->roughness, def->lobe_count);
+    strbuf_printf(&g->defs, "    {\"%s\", %u, %u, %u, %u, %u, %u, %u, %u, {", def->name,
+                  def->arg_rows, def->state_rows, def->frame, def->base_factor, def->roughness,
+                  def->place, def->along, def->lobe_count);
     for (int i = 0; i < BSDF_PROGRAMS; ++i) {
         if (!def->programs[i]) {
             strbuf_append_c(&g->defs, "0, ");

@@ -229,6 +229,36 @@ static void pass_surface(Wave *w, uint32_t i, uint32_t k, const BsdfDrawn *drawn
     ray_batch_pass(&w->rays, &w->hits, i);
 }
 
+/* Embree traces rays that begin nearer to the origin than this, in metres. */
+#define FURTHEST_PLACE 1e18f
+
+static float largest(float3 v)
+{
+    return fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fabsf(v.z));
+}
+
+/* Sends the path on from where a portal leads. Light sampling cannot find what it meets there, as behind a mirror; but it is no
+ * bounce. What lies further away than rays go is black. */
+static void leave_portal(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
+                         const BsdfDrawn *drawn)
+{
+    Path *path = &w->paths[i];
+    const SurfaceBlock *b = surface.block;
+    const float3 P = surface_vector(surface, b->P), came = ray_batch_get(&w->rays, i).direction;
+    const SurfacePoint here = {P, surface_vector(surface, b->Ng), b->error_m[surface.lane]};
+    float3 place, along;
+    bsdf_point_exit(bsdf, drawn->lobe[surface.lane], &place, &along);
+    float most = largest(along);
+    along = most >= FLT_MIN ? f3_normalize(f3_scale(along, 1.0f / most)) : came;
+    bool is_here = f3_length(f3_sub(place, P)) <= here.error_m;
+    if (w->reads.path_footprints)
+        footprint_turn(w->hits.t[i], came, along, &path->diff);
+    pass_surface(w, i, surface.lane, drawn);
+    path->flags |= PATH_SPECULAR | (largest(place) < FURTHEST_PLACE ? 0 : PATH_DEAD);
+    path->from = place;
+    ray_batch_restart(&w->rays, i, is_here ? ray_leave(&here, along) : place, along);
+}
+
 /* Sends the path's ray along the direction in which it was scattered. */
 static void bounce(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
                    const BsdfDrawn *drawn)
@@ -342,7 +372,10 @@ static void continue_paths(Wave *w, const PointBlock *points, const BsdfBlock *b
     record_diffuse_fraction(&w->paths[points->path[k]], (BsdfPoint){block, k}, drawn);
     WIDE_EACH(k, w->caustics ? passing | bouncing : 0)
     caustics_follow(w, points->path[k], (SurfaceLane){surfaces, k}, drawn);
-    WIDE_EACH(k, passing) pass_surface(w, points->path[k], k, drawn);
+    uint16_t leaping = passing & points_with(drawn->flags, SSL_LOBE_PORTAL);
+    WIDE_EACH(k, passing & ~leaping) pass_surface(w, points->path[k], k, drawn);
+    WIDE_EACH(k, leaping)
+    leave_portal(w, points->path[k], (SurfaceLane){surfaces, k}, (BsdfPoint){block, k}, drawn);
     WIDE_EACH(k, bouncing) bounce(w, points->path[k], (SurfaceLane){surfaces, k}, exit, drawn);
     if (w->reads.path_footprints)
         WIDE_EACH(k, bouncing & points_with(drawn->flags, SSL_LOBE_DELTA))

@@ -112,13 +112,14 @@ static Status check_instances(const Scene *scene, Error *err)
     return STATUS_OK;
 }
 
-static bool enters_bodies(const Render *r, const SslProgramInfo *info)
+/* Returns whether some lobe of a program's closures has one of these SSL_LOBE_*. */
+static bool has_lobe(const Render *r, const SslProgramInfo *info, uint32_t flags)
 {
     const BsdfDef *const *closures = material_set_closures(r->materials);
     for (uint32_t s = 0; s < info->lobe_count; ++s) {
         const BsdfDef *def = closures[info->lobes[s].closure];
         for (uint32_t l = 0; def && l < def->lobe_count; ++l)
-            if (def->lobes[l].flags & SSL_LOBE_SUBSURFACE)
+            if (def->lobes[l].flags & flags)
                 return true;
     }
     return false;
@@ -135,7 +136,9 @@ static const char *unknown_code(const Render *r, const MaterialProgram *program)
     for (size_t k = 0; k < SORT_COUNT_OF(path_globals); ++k)
         if ((info->globals_value | info->globals_derivs) >> path_globals[k] & 1)
             return "reads the kind, the length or the bounces of the ray";
-    return enters_bodies(r, info) ? "has subsurface scattering" : NULL;
+    if (has_lobe(r, info, SSL_LOBE_PORTAL))
+        return "is a portal";
+    return has_lobe(r, info, SSL_LOBE_SUBSURFACE) ? "has subsurface scattering" : NULL;
 }
 
 static Status check_material(const Render *r, uint32_t m, Error *err)

@@ -37,6 +37,27 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
                   refract_derivative(hit->I, hit->dIdy, n, hit->dNdy, wi, e), hit->history.is_cone};
 }
 
+/* Turned as `from` is to `to`, by two mirrors: one across `from`, and one across what lies half way between both; for opposites across
+ * anything at right angles. */
+static float3 turn(float3 v, float3 from, float3 half)
+{
+    v = f3_madd(v, -2.0f * f3_dot(v, from), from);
+    return f3_madd(v, -2.0f * f3_dot(v, half), half);
+}
+
+void footprint_turn(float t, float3 from, float3 to, RayDiff *diff)
+{
+    float3 sum = f3_add(from, to);
+    float length = f3_length(sum);
+    float3 half = f3_scale(sum, 1.0f / length), other;
+    if (!(length > 1e-6f))
+        f3_frame(from, &half, &other);
+    diff->dOdx = turn(f3_madd(diff->dOdx, t, diff->dDdx), from, half);
+    diff->dOdy = turn(f3_madd(diff->dOdy, t, diff->dDdy), from, half);
+    diff->dDdx = turn(diff->dDdx, from, half);
+    diff->dDdy = turn(diff->dDdy, from, half);
+}
+
 static RayDiff cone_of(const FootprintRows *rows, uint32_t lane)
 {
     return (RayDiff){wide_get3(rows->Ox, lane), wide_get3(rows->Oy, lane),

@@ -16,6 +16,8 @@
 void footprint_reflect(const SurfaceHit *hit, float3 n, RayDiff *out_diff);
 /* Refracted into wi; eta: index on wi's side over index on the viewer's side. */
 void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, RayDiff *out_diff);
+/* Goes on as it is, from `t` metres along the ray, turned with it from one unit direction to another. */
+void footprint_turn(float t, float3 from, float3 to, RayDiff *diff);
 /* Scattered along wi with a density per solid angle; never narrower than the sample that came in, which has
  * `pixel_scale` of the footprint as long as that is a pixel's (see shade_pixel_scale). */
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf_solid_angle, float pixel_scale,

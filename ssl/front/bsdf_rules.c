@@ -227,6 +227,12 @@ static Span member_span(const Bsdf *b, Tokens member)
     return b->p->tokens[member.begin - 1].span;
 }
 
+static bool has_argument(const Bsdf *b, const char *name, SslType type)
+{
+    const VarDecl *arg = bsdf_argument(b, name);
+    return arg && !arg->type_name->struct_name && arg->type_name->basic == type;
+}
+
 static void check_members(const Bsdf *b, const Lobe *lobe)
 {
     DiagList *diags = b->p->diags;
@@ -250,6 +256,10 @@ static void check_members(const Bsdf *b, const Lobe *lobe)
                "a lobe with two sides does not set reflected, the part of albedo that it reflects");
     if ((lobe->flags & SSL_LOBE_SUBSURFACE) && !bsdf_mentions(b, lobe->all, "medium"))
         report(diags, LOBE_MEMBER, lobe->span, "a subsurface lobe does not set medium");
+    if ((lobe->flags & SSL_LOBE_PORTAL) &&
+        !(has_argument(b, "place", SSL_POINT) && has_argument(b, "along", SSL_VECTOR)))
+        report(diags, LOBE_MEMBER, lobe->span,
+               "a portal leads where the arguments `point place` and `vector along` say");
 }
 
 /* Values of a layer's base do not exist: only what comes back through the layer is told. */

@@ -108,6 +108,8 @@ static const char *wrong_words(uint32_t flags)
         return "a subsurface lobe has the words delta and transmission, and not reflection";
     if ((flags & SSL_LOBE_TRANSPARENT) && (flags & SSL_LOBE_SUBSURFACE))
         return "a lobe is either transparent or subsurface";
+    if ((flags & SSL_LOBE_PORTAL) && !(flags & SSL_LOBE_TRANSPARENT))
+        return "a portal is a lobe with the word transparent";
     if ((flags & seen_as) == seen_as)
         return "a lobe is seen as one thing: glossy or transmission";
     return NULL;

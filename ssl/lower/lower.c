@@ -483,8 +483,10 @@ static Status describe_closure(const BsdfDecl *decl, Arena *arena, SslClosureRow
         args[i] = (SslClosureArg){copy_text(arena, arg->name), arg->type_name->basic};
         is_good = args[i].name != NULL;
     }
+    const uint32_t elsewhere =
+        SSL_LOBE_TRANSPARENT | SSL_LOBE_PORTAL; /* rays of shadows go straight */
     for (uint32_t k = 0; k < decl->lobes.count; ++k)
-        if (decl->lobes.data[k].flags & SSL_LOBE_TRANSPARENT)
+        if ((decl->lobes.data[k].flags & elsewhere) == SSL_LOBE_TRANSPARENT)
             out->flags |= SSL_CLOSURE_TRANSPARENT;
     return is_good ? STATUS_OK : STATUS_NO_MEMORY;
 }

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 
 import blender_scene as kit
-from node_tiles import CELLS, Case, Tile, enum, gradient_image, is_there
+from node_tiles import CELLS, Case, Tile, add_ball, enum, gradient_image, is_there
 
 PICTURES = []
 
@@ -363,6 +363,49 @@ def spot_light_of_a_photometric_file_that_is_turned():
     node = lamp_of_a_file(emission, [0, 90, 180, 270], [[1000, 800, 500, 100, 0], [1000, 300, 200, 50, 10],
                                                         [1000, 100, 50, 20, 0], [1000, 600, 600, 600, 0]])
     kit.link(kit.new_node(emission, "ShaderNodeNewGeometry").outputs["Incoming"], node.inputs["Vector"])
+
+
+def moved(tile, geometry, by):
+    node = tile.new("ShaderNodeVectorMath", {"operation": "ADD"}, Vector_001=by)
+    kit.link(tile.output("ShaderNodeNewGeometry", geometry), node.inputs[0])
+    return node.outputs[0]
+
+
+@picture("ShaderNodeBsdfRayPortal", 0.005)
+def what_lies_elsewhere_through_a_portal():
+    kit.empty_scene(samples=64)
+    kit.set_world((0.3, 0.4, 0.5))
+    seen = Tile(kit.add_plane("Seen", 6, location=(10, 0.5, -2), rotation=(0.2, 0.1, 0.3)))
+    seen.show(seen.uv)
+    kit.add_camera()
+    near = Tile(kit.add_plane("Portal", 5, rotation=(0.4, 0.2, 0)))
+    near.surface(near.output("ShaderNodeBsdfRayPortal", 0, None, Color=(0.9, 0.7, 0.5, 1), Position=moved(near, "Position", (10, 0, 0))))
+
+
+@picture("ShaderNodeBsdfRayPortal", 0.005)
+def portal_that_turns_rays():
+    kit.empty_scene(samples=64)
+    kit.set_world((0.3, 0.4, 0.5))
+    seen = Tile(kit.add_plane("Seen", 8, location=(0, 0, 12)))
+    seen.show(seen.uv)
+    kit.add_camera()
+    ball = Tile(add_ball("Portal", (0, 0, 0)))
+    ball.surface(ball.output("ShaderNodeBsdfRayPortal", 0, None, Direction=moved(ball, "Normal", (0.2, 0.1, 0.4))))
+
+
+@picture("ShaderNodeBsdfRayPortal", 0.02)
+def floor_below_a_portal():
+    kit.empty_scene(samples=256)
+    kit.set_world((0.3, 0.4, 0.5))
+    floor = Tile(kit.add_plane("Floor", 8))
+    floor.surface(floor.output("ShaderNodeBsdfDiffuse", 0))
+    lamp = Tile(kit.add_plane("Lamp", 3, location=(1, 0, 2.5)))
+    lamp.surface(lamp.output("ShaderNodeEmission", 0, None, Color=(1, 0.8, 0.6, 1), Strength=2.0))
+    sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0)).data
+    sun.energy, sun.angle = 3, 0.8  # a small one is found through a portal by chance alone
+    kit.add_camera((0, -7, 0.8), (math.pi / 2, 0, 0))
+    roof = Tile(kit.add_plane("Portal", 4, location=(0.5, 0, 1.5), rotation=(0, 0.1, 0)))
+    roof.surface(roof.output("ShaderNodeBsdfRayPortal", 0, None, Color=(0.5, 0.7, 0.9, 1)))
 
 
 def measure_all(picture):

@@ -147,6 +147,11 @@ def finish_metallic(builder, node: bpy.types.Node, name: str) -> None:
     _default_tangent(builder, name, "anisotropy")
 
 
+def finish_portal(builder, node: bpy.types.Node, name: str) -> None:
+    """Where nothing feeds the Position, the path goes on from the surface."""
+    builder.parameters(name)["has_place"] = _is_used(builder, name, "place")
+
+
 def finish_subsurface(builder, node: bpy.types.Node, name: str) -> None:
     if node.falloff == "BURLEY":
         builder.warn(node, "Christensen-Burley is rendered as a random walk")

@@ -107,6 +107,8 @@ NODES = {
     "ShaderNodeBsdfSheen": _shader("sheen_bsdf", options=opt.take("distribution")),
     "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),
+    "ShaderNodeBsdfRayPortal": _shader("ray_portal_bsdf", inputs={"Position": "place"}, finish=opt.finish_portal,
+                                       lacks="not with the integrator light"),
     "ShaderNodeBsdfVelvet": _shader("velvet_bsdf"),
     "ShaderNodeBsdfToon": _shader("toon_bsdf", options=opt.take("component")),
     "ShaderNodeSubsurfaceScattering": _shader("subsurface_scattering", outputs={"BSSRDF": "bssrdf"},

@@ -25,6 +25,8 @@ static const char ssl[] =
     "{\n    surface = make_closure<Emission>(color(3) * global_value<uvw>.x);\n}\n"
     "shader skin(out closure surface)\n"
     "{\n    surface = make_closure<Subsurface>(color(0.5), color(1), 0, global_value<normal>);\n}\n"
+    "shader gate(out closure surface)\n"
+    "{\n    surface = make_closure<RayPortal>(color(1), global_value<position>, float3(0));\n}\n"
     "shader odd(out closure surface)\n"
     "{\n    surface = make_closure<Lambert>(color(global_value<path_depth> > 0 ? 1 : 0), "
     "global_value<normal>);\n}\n";
@@ -56,24 +58,25 @@ static void write_scene(const Kit *kit, const Odd *odd)
                   "{\"name\": \"l\", \"type\": \"sphere\", \"radiance\": [5, 5, 5], \"radius_m\": "
                   "0.2, \"transform\": [1,0,0,0.3, 0,1,0,2, 0,0,1,0.2, 0,0,0,1]%s}",
                   odd->lamp_fields ? odd->lamp_fields : "");
-    kit_write_scene(kit,
-                    &(KitScene){.width = 37,
-                                .height = 21,
-                                .samples = 4,
-                                .max_depth = 5,
-                                .limits = odd->limits,
-                                .aperture_radius_m = 0.05f,
-                                .focus_distance_m = 3,
-                                .eye = {0.5f, 1, 3},
-                                .target = {0, 0.3f, 0},
-                                .fov_y_degrees = 50,
-                                .meshes = strbuf_text(&meshes),
-                                .instances = strbuf_text(&instances),
-                                .materials = MATERIAL("matte") ", " MATERIAL("glass") ", " MATERIAL(
-                                    "card") ", " MATERIAL("skin") ", " MATERIAL("odd"),
-                                .lights = strbuf_text(&lights),
-                                .environment = odd->environment ? odd->environment
-                                                                : "{\"color\": [0.2, 0.3, 0.5]}"});
+    kit_write_scene(
+        kit,
+        &(KitScene){.width = 37,
+                    .height = 21,
+                    .samples = 4,
+                    .max_depth = 5,
+                    .limits = odd->limits,
+                    .aperture_radius_m = 0.05f,
+                    .focus_distance_m = 3,
+                    .eye = {0.5f, 1, 3},
+                    .target = {0, 0.3f, 0},
+                    .fov_y_degrees = 50,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = strbuf_text(&instances),
+                    .materials = MATERIAL("matte") ", " MATERIAL("glass") ", " MATERIAL(
+                        "card") ", " MATERIAL("skin") ", " MATERIAL("odd") ", " MATERIAL("gate"),
+                    .lights = strbuf_text(&lights),
+                    .environment =
+                        odd->environment ? odd->environment : "{\"color\": [0.2, 0.3, 0.5]}"});
     strbuf_free(&meshes);
     strbuf_free(&instances);
     strbuf_free(&lights);
@@ -275,6 +278,7 @@ static void test_what_it_cannot_show(void **state)
         {{.limits = "\"max_transparent\": 8"}, "material 'matte' is transparent"},
         {{.ball = "skin"}, "material 'skin' has subsurface"},
         {{.ball = "odd"}, "material 'odd' reads the kind"},
+        {{.ball = "gate"}, "material 'gate' is a portal"},
         {{.ball_fields = ", \"invisible_to\": [\"camera\"]"}, "object 'b' is hidden"},
         {{.ball_fields = ", \"is_shadow_catcher\": true"}, "object 'b' is a shadow catcher"},
         {{.ball_fields = ", \"is_holdout\": true"}, "object 'b' is a holdout"},

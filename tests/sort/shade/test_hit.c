@@ -199,6 +199,34 @@ static void test_footprint_survives_a_flat_mirror(void **state)
     }
 }
 
+/* A differential that is turned with its ray has the same lengths and angles, and turns the same way round it. */
+static void test_footprint_turns_with_its_ray(void **state)
+{
+    (void)state;
+    const float3 from = f3_normalize(f3(0.3f, -0.8f, 0.2f));
+    const float3 to[] = {f3(0.3f, -0.8f, 0.2f), f3(1, 0, 0), f3(-0.2f, 0.7f, -0.4f),
+                         f3(-0.3f, 0.8f, -0.2f)};
+    const RayDiff before = {.dOdx = f3(0.1f, 0.2f, -0.3f),
+                            .dOdy = f3(-0.2f, 0.05f, 0.1f),
+                            .dDdx = f3(0.4f, 0.1f, 0.3f),
+                            .dDdy = f3(-0.1f, 0.2f, 0.5f)};
+    const float3 x = f3_madd(before.dOdx, 2.0f, before.dDdx);
+    for (size_t i = 0; i < SORT_COUNT_OF(to); ++i) {
+        RayDiff after = before;
+        const float3 along = f3_normalize(to[i]);
+        footprint_turn(2.0f, from, along, &after);
+        assert_close((double)f3_length(after.dOdx), (double)f3_length(x), 1e-5, 0);
+        assert_close((double)f3_dot(after.dDdx, along), (double)f3_dot(before.dDdx, from), 0, 1e-5);
+        assert_close((double)f3_dot(after.dOdx, after.dDdy), (double)f3_dot(x, before.dDdy), 0,
+                     1e-5);
+        double round = (double)f3_dot(f3_cross(before.dDdx, before.dDdy), from);
+        double turned = (double)f3_dot(f3_cross(after.dDdx, after.dDdy), along);
+        assert_close(turned, round, 1e-5, 1e-6);
+        if (i == 0)
+            assert_true(f3_length(f3_sub(after.dDdx, before.dDdx)) < 1e-6f);
+    }
+}
+
 /* T20: in and out of flat glass restores direction and differential spread. */
 static void test_footprint_survives_a_slab(void **state)
 {
@@ -504,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_hit_derivative_is_not_a_pixel_difference),
         cmocka_unit_test(test_hit_mip_histogram_of_a_plane),
         cmocka_unit_test(test_footprint_survives_a_flat_mirror),
+        cmocka_unit_test(test_footprint_turns_with_its_ray),
         cmocka_unit_test(test_footprint_survives_a_slab),
         cmocka_unit_test(test_hit_derivatives_match_differences),
         cmocka_unit_test(test_hit_tangent_frame_follows_uv),

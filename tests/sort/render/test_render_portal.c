@@ -1,0 +1,245 @@
+/* Portals: what lies elsewhere is seen through them, in what colour; light that no shadow ray finds is not lost; equal bits. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "tests/sort/render/render_kit.h"
+
+enum { SIDE = 4 };
+
+static const char portal_ssl[] =
+    "shader portal(float3 shift = float3(0), float3 along = float3(0), out closure surface)\n{\n"
+    "    const float3 P = global_value<position>;\n"
+    "    surface = make_closure<RayPortal>(color(0.5, 0.25, 1), P + shift, along);\n}\n"
+    "shader lost(out closure surface)\n{\n"
+    "    const float none = log(global_value<position>.x - 1e9) * 1e30 * 1e30;\n"
+    "    surface = make_closure<RayPortal>(color(1), float3(none - none), float3(0));\n}\n"
+    "shader clear(out closure surface)\n{\n"
+    "    surface = make_closure<RayPortal>(color(1), global_value<position>, float3(0));\n}\n"
+    "shader bent(out closure surface)\n{\n"
+    "    const normal N = global_value<normal>;\n"
+    "    surface = 0.7 * make_closure<RayPortal>(color(1), global_value<position> + float3(0.3, "
+    "0.2, 0),\n"
+    "        global_value<I> + 0.5 * N) + 0.2 * make_closure<Conductor>(color(1), 0.2, N);\n}\n"
+    "texture2d paint;\n"
+    "shader painted(out closure surface)\n{\n"
+    "    const float3 uvw = global_value<uvw>;\n"
+    "    surface = make_closure<Lambert>(texture2d_sample<paint>(uvw.x, uvw.y), "
+    "global_value<normal>);\n}\n"
+    "shader glow(color radiance = color(1), out closure surface)\n{\n"
+    "    surface = make_closure<Emission>(radiance);\n}\n";
+
+static void assert_near(double value, double wanted, double most)
+{
+    if (!(fabs(value - wanted) <= most))
+        fail_msg("%.6f instead of %.6f +- %.6f", value, wanted, most);
+}
+
+static void render_mean(const Kit *kit, const KitScene *scene, double out_mean[3],
+                        double out_error[3])
+{
+    kit_write_text(kit, "m.ssl", portal_ssl);
+    kit_write_matte(kit);
+    kit_write_scene(kit, scene);
+    RenderOptions options = kit_options(kit);
+    options.sampler = SAMPLER_INDEPENDENT;
+    Render *render = kit_render(kit, &options);
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    for (int c = 0; c < 3; ++c)
+        kit_mean(rgba, count, c, &out_mean[c], &out_error[c]);
+    mem_free(rgba);
+    render_destroy(render);
+}
+
+/* A portal below the camera; green shines behind it, blue above the camera, and red ten metres aside. */
+static void look_through(const char *material, double out_mean[3])
+{
+    Kit kit;
+    StrBuf meshes = {0}, materials = {0};
+    double error[3];
+    kit_begin(&kit);
+    kit_add_quad(&kit, &meshes, "quad",
+                 (const float[4][3]){{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}});
+    kit_add_quad(&kit, &meshes, "below",
+                 (const float[4][3]){{-1, -1, -3}, {1, -1, -3}, {1, 1, -3}, {-1, 1, -3}});
+    kit_add_quad(&kit, &meshes, "above",
+                 (const float[4][3]){{-1, -1, 8}, {1, -1, 8}, {1, 1, 8}, {-1, 1, 8}});
+    kit_add_quad(&kit, &meshes, "aside",
+                 (const float[4][3]){{9, -1, -3}, {11, -1, -3}, {11, 1, -3}, {9, 1, -3}});
+    strbuf_printf(&materials,
+                  "{\"name\": \"m\", \"shader\": \"m.ssl\", %s},"
+                  "{\"name\": \"green\", \"shader\": \"m.ssl\", \"entry\": \"glow\", "
+                  "\"parameters\": {\"radiance\": [0, 2, 0]}},"
+                  "{\"name\": \"blue\", \"shader\": \"m.ssl\", \"entry\": \"glow\", "
+                  "\"parameters\": {\"radiance\": [0, 0, 3]}},"
+                  "{\"name\": \"red\", \"shader\": \"m.ssl\", \"entry\": \"glow\", "
+                  "\"parameters\": {\"radiance\": [4, 0, 0]}}",
+                  material);
+    render_mean(
+        &kit,
+        &(KitScene){.width = SIDE,
+                    .height = SIDE,
+                    .samples = 4,
+                    .max_depth = 2,
+                    .eye = {0.2f, 0.1f, 5},
+                    .target = {0.2f, 0.1f, 0},
+                    .fov_y_degrees = 0.05f,
+                    .meshes = strbuf_text(&meshes),
+                    .instances =
+                        "{\"name\": \"p\", \"mesh\": \"quad\", \"materials\": [\"m\"]},"
+                        "{\"name\": \"b\", \"mesh\": \"below\", \"materials\": [\"green\"]},"
+                        "{\"name\": \"a\", \"mesh\": \"above\", \"materials\": [\"blue\"]},"
+                        "{\"name\": \"s\", \"mesh\": \"aside\", \"materials\": [\"red\"]}",
+                    .materials = strbuf_text(&materials)},
+        out_mean, error);
+    strbuf_free(&meshes);
+    strbuf_free(&materials);
+    kit_end(&kit);
+}
+
+static void test_portal_shows_what_lies_elsewhere(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *material;
+        double mean[3];
+    } cases[] = {
+        {"\"entry\": \"portal\"", {0, 0.5, 0}},
+        {"\"entry\": \"portal\", \"parameters\": {\"shift\": [10, 0, 0]}", {2, 0, 0}},
+        {"\"entry\": \"portal\", \"parameters\": {\"along\": [0, 0, 5]}", {0, 0, 3}},
+        {"\"entry\": \"portal\", \"parameters\": {\"shift\": [10, 0, -6], \"along\": [0, 0, "
+         "1e30]}",
+         {2, 0, 0}},
+        {"\"entry\": \"portal\", \"parameters\": {\"shift\": [7, 0, -3.01], \"along\": [0, 0, "
+         "1e-30]}",
+         {0, 0, 0}},
+        {"\"entry\": \"portal\", \"parameters\": {\"shift\": [1e30, 0, -1e38]}", {0, 0, 0}},
+        {"\"entry\": \"clear\"", {0, 2, 0}},
+        {"\"entry\": \"lost\"", {0, 0, 0}},
+    };
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        double mean[3];
+        look_through(cases[i].material, mean);
+        for (int c = 0; c < 3; ++c)
+            assert_near(mean[c], cases[i].mean[c], 1e-6);
+    }
+}
+
+/* A matte floor of albedo 0.8 under a portal that leads straight on, lit from above it. */
+static void light_floor(const char *lights, const char *sky, const char *lamp, double out_mean[3],
+                        double out_error[3])
+{
+    Kit kit;
+    StrBuf meshes = {0}, instances = {0};
+    kit_begin(&kit);
+    kit_add_quad(&kit, &meshes, "lamp",
+                 (const float[4][3]){{-1, -1, 2}, {1, -1, 2}, {1, 1, 2}, {-1, 1, 2}});
+    strbuf_printf(&instances,
+                  "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"f\"]},"
+                  "{\"name\": \"p\", \"mesh\": \"portal\", \"materials\": [\"p\"]}%s",
+                  lamp);
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}});
+    kit_add_quad(&kit, &meshes, "portal",
+                 (const float[4][3]){{-60, -60, 1}, {60, -60, 1}, {60, 60, 1}, {-60, 60, 1}});
+    render_mean(&kit,
+                &(KitScene){.width = 16,
+                            .height = 16,
+                            .samples = 64,
+                            .max_depth = 3,
+                            .eye = {0, 0, 0.5f},
+                            .target = {0, 0, 0},
+                            .fov_y_degrees = 5,
+                            .meshes = strbuf_text(&meshes),
+                            .instances = strbuf_text(&instances),
+                            .materials =
+                                "{\"name\": \"f\", \"shader\": \"shaders/matte.ssl\", "
+                                "\"parameters\": {\"albedo\": [0.8, 0.8, 0.8]}},"
+                                "{\"name\": \"p\", \"shader\": \"m.ssl\", \"entry\": \"clear\"},"
+                                "{\"name\": \"l\", \"shader\": \"m.ssl\", \"entry\": \"glow\"}",
+                            .lights = lights,
+                            .environment = sky},
+                out_mean, out_error);
+    strbuf_free(&instances);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+/* Shadow rays do not pass it, so a sun is dark. The floor's own rays do, and bring all light of what has a size: the albedo times 1
+ * of a sky, and times the form factor of a square of 2 x 2 at the height 2, which is (4/pi) a atan(a) with a = 1 / sqrt(5). */
+static void test_portal_brings_light_that_shadow_rays_miss(void **state)
+{
+    (void)state;
+    double mean[3], error[3];
+    light_floor(NULL, "{\"color\": [1, 1, 1]}", "", mean, error);
+    assert_near(mean[0], 0.8, 5.0 * error[0] + 1e-3);
+    light_floor("{\"name\": \"l\", \"type\": \"distant\", \"irradiance\": [3, 3, 3], "
+                "\"transform\": [1,0,0,0, 0,1,0,0, 0,0,1,9, 0,0,0,1]}",
+                NULL, "", mean, error);
+    assert_near(mean[0], 0.0, 0.0);
+    light_floor(NULL, NULL, ",{\"name\": \"l\", \"mesh\": \"lamp\", \"materials\": [\"l\"]}", mean,
+                error);
+    const double a = 1.0 / sqrt(5.0);
+    assert_near(mean[0], 0.8 * 4.0 / 3.14159265358979 * a * atan(a), 5.0 * error[0]);
+}
+
+/* Footprints pass portals too: a texture is behind one that turns rays. */
+static void test_portal_has_equal_bits(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    uint8_t pixels[3 * 64 * 64];
+    kit_begin(&kit);
+    for (uint32_t i = 0; i < sizeof pixels; ++i)
+        pixels[i] = (uint8_t)hash_mix64(i);
+    kit_write_png(&kit, "paint.png", 64, 64, pixels);
+    kit_write_text(&kit, "m.ssl", portal_ssl);
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-3, -1, 3}, {3, -1, 3}, {3, -1, -9}, {-3, -1, -9}});
+    kit_add_sphere(&kit, &meshes, "ball", 1.0f, 16);
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = 40,
+                    .height = 30,
+                    .samples = 4,
+                    .max_depth = 4,
+                    .eye = {0, 0.5f, 4},
+                    .fov_y_degrees = 45,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"f\"]},"
+                                 "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"b\"]}",
+                    .materials = "{\"name\": \"f\", \"shader\": \"m.ssl\", \"entry\": \"painted\", "
+                                 "\"textures\": {\"paint\": {\"file\": \"paint.png\"}}},"
+                                 "{\"name\": \"b\", \"shader\": \"m.ssl\", \"entry\": \"bent\"}",
+                    .environment = "{\"color\": [0.3, 0.4, 0.5]}"});
+    RenderOptions options = kit_options(&kit);
+    options.thread_count = 1;
+    Hash128 one = kit_render_bits(&kit, &options, NULL);
+    const struct {
+        uint32_t threads, wave;
+    } ways[] = {{4, 0}, {2, 8}, {2, 200}};
+    for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
+        options.thread_count = ways[i].threads;
+        options.wave_capacity = ways[i].wave;
+        assert_true(hash128_equal(one, kit_render_bits(&kit, &options, NULL)));
+    }
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_portal_shows_what_lies_elsewhere),
+        cmocka_unit_test(test_portal_brings_light_that_shadow_rays_miss),
+        cmocka_unit_test(test_portal_has_equal_bits),
+    };
+    return cmocka_run_group_tests_name("sort.render_portal", tests, NULL, NULL);
+}
