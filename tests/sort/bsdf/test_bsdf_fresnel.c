@@ -294,7 +294,7 @@ static double film_by_matrix(double cos_i, double complex metal, double film, do
     double complex cos_t = csqrt(1.0 - sin2 / (metal * metal));
     double air = is_across ? cos_i : 1.0 / cos_i, layer = is_across ? film * cos_f : film / cos_f;
     double complex below = is_across ? metal * cos_t : metal / cos_t;
-    const double complex turned = CMPLX(0.0, 1.0);
+    const double complex turned = csqrt(-1.0);
     /* exp(-i w t): fields turn by +i, and the metal's index has a positive imaginary part. */
     double complex electric = cos(phase) - turned * below / layer * sin(phase);
     double complex magnetic = below * cos(phase) - turned * layer * sin(phase);
@@ -313,7 +313,7 @@ static void film_on_metal(double cos_i, const float eta[3], const float k[3], do
         double weight[3], phase = 2.0 * pi * way / nm;
         rgb_of_wavelength(nm, weight);
         for (uint32_t c = 0; c < 3; ++c) {
-            double complex metal = CMPLX((double)eta[c], (double)k[c]);
+            double complex metal = (double)eta[c] + csqrt(-1.0) * (double)k[c];
             white[c] += weight[c];
             sum[c] += weight[c] * 0.5 *
                       (film_by_matrix(cos_i, metal, film, phase, true) +
