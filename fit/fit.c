@@ -47,8 +47,19 @@ static Status check(const FitDesc *desc, Error *err)
                          FIT_MAX_STARTS);
     if (!(desc->step >= 0 && desc->step <= 1))
         return error_set(err, STATUS_INVALID, "a step of %g; from 0 to 1 is possible", desc->step);
-    for (uint32_t i = 0; i < desc->param_count; ++i)
+    bool has_group = false;
+    for (uint32_t i = 0; i < desc->param_count; ++i) {
         TRY(check_param(&desc->params[i], desc->method, err));
+        has_group = has_group || desc->params[i].group;
+    }
+    if (desc->hops > 0 && desc->method != FIT_ADAM)
+        return error_set(err, STATUS_INVALID, "only the method adam hops");
+    if (desc->hops > 0 && !has_group)
+        return error_set(err, STATUS_INVALID, "hops need parameters in groups; none is in one");
+    if (desc->hops > 0 && desc->hops >= desc->iterations / 2)
+        return error_set(err, STATUS_INVALID,
+                         "%u hops in %u iterations; less than half as many are possible",
+                         desc->hops, desc->iterations);
     return STATUS_OK;
 }
 
@@ -214,6 +225,18 @@ Status fit_step(Fit *fit, Error *err)
     return STATUS_OK;
 }
 
+FitRound fit_round(const Fit *fit)
+{
+    uint64_t rounds = (uint64_t)fit->desc.hops + 1, all = fit->desc.iterations;
+    uint64_t hopping = fit->desc.hops ? all - all / 5 : 0;
+    if (fit->iteration >= hopping)
+        return (FitRound){(uint32_t)(fit->iteration - hopping), (uint32_t)(all - hopping), true};
+    uint64_t round = fit->iteration * rounds / hopping;
+    uint64_t first = (round * hopping + rounds - 1) / rounds;
+    uint64_t end = ((round + 1) * hopping + rounds - 1) / rounds;
+    return (FitRound){(uint32_t)(fit->iteration - first), (uint32_t)(end - first), false};
+}
+
 bool fit_is_done(const Fit *fit)
 {
     return fit->start >= fit->desc.starts;
@@ -221,8 +244,14 @@ bool fit_is_done(const Fit *fit)
 
 FitProgress fit_progress(const Fit *fit)
 {
+    FitRound round = fit_round(fit);
+    bool hops = fit->has_begun && fit->iteration > 0 && round.at == 0;
     return (FitProgress){.start = fit->start,
                          .iteration = fit->has_begun ? fit->iteration : 0,
+                         .part = !fit->has_begun ? 0
+                                 : hops          ? 1
+                                                 : (double)round.at / (double)round.count,
+                         .hops_on = !fit_is_done(fit) && !round.is_last,
                          .evaluations = fit->evaluations,
                          .value = fit->value,
                          .best = fit->best_value};

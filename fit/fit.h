@@ -28,6 +28,7 @@ typedef struct FitParam {
     double low, high; /* finite, as is high - low; low < high */
     double start;     /* from low to high */
     bool is_whole;    /* only whole numbers are tried; FIT_CMA only */
+    uint32_t group;   /* of a thing whose parameters FitDesc.hops draws anew together; 0: of none */
 } FitParam;
 
 enum { FIT_MAX_PARAMS = 1024, FIT_MAX_STARTS = 100000, FIT_MAX_ITERATIONS = 10000000 };
@@ -39,6 +40,10 @@ typedef struct FitDesc {
     uint32_t param_count;   /* from 1 to FIT_MAX_PARAMS */
     uint32_t iterations;    /* at most, from each start */
     uint32_t starts;        /* 0 is 1 */
+    /* FIT_ADAM: so many times in the first four fifths of a start, one thing is drawn anew, the best of 64 draws, and what the iterations
+     * until the next hop make of it is kept if it is better; all else takes a tenth of the steps. Less than half of
+     * `iterations`; some parameters have groups. 0: never. [Wales1997] */
+    uint32_t hops;
     uint64_t seed;
     double
         step; /* FIT_ADAM: the first step, as a part of the range; FIT_CMA: the first deviation. 0: 0.02 and 0.3 */
@@ -67,6 +72,10 @@ typedef struct FitProgress {
     uint64_t evaluations;
     double value; /* after the last iteration; infinite before the first */
     double best;  /* of all evaluations */
+    /* How far the present start is, from 0 to 1; with hops, how far since the last one, and 1 in an iteration that hops: it compares
+     * what others have come to. */
+    double part;
+    bool hops_on; /* another hop is to come in this start */
 } FitProgress;
 FitProgress fit_progress(const Fit *fit);
 /* The parameters of the lowest value so far; the start before the first iteration. They live as long as the fit. */

@@ -29,6 +29,7 @@ static Hash128 digest_of(const Fit *fit)
     hash128_update_u64(&s, (uint64_t)fit->desc.method);
     hash128_update_u64(&s, fit->desc.seed);
     hash128_update(&s, &fit->desc.step, sizeof fit->desc.step);
+    hash128_update_u64(&s, fit->desc.hops);
     hash128_update(&s, fit->desc.problem.bytes, sizeof fit->desc.problem.bytes);
     for (uint32_t i = 0; i < fit->desc.param_count; ++i) {
         const FitParam *p = &fit->desc.params[i];
@@ -36,6 +37,7 @@ static Hash128 digest_of(const Fit *fit)
         hash128_update_text(&s, p->name);
         hash128_update(&s, numbers, sizeof numbers);
         hash128_update_u64(&s, p->is_whole);
+        hash128_update_u64(&s, p->group);
     }
     return hash128_end(&s);
 }
@@ -118,7 +120,7 @@ static Status check_header(const Fit *fit, const Header *h, const char *path, Er
         h->param_count != own.param_count || h->memory_count != own.memory_count)
         return error_set_at(err, STATUS_INVALID, path,
                             "the checkpoint is one of another fit: of another shader, target, "
-                            "parameter, bound, start, method, step or seed");
+                            "parameter, bound, start, method, step, hops or seed");
     if (h->starts > own.starts || h->iterations > own.iterations ||
         (h->iterations != own.iterations && fit->desc.method == FIT_ADAM))
         return error_set_at(err, STATUS_INVALID, path,

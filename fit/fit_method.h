@@ -42,6 +42,13 @@ struct Fit {
 /* The value at coordinates u[param_count], and its gradient by them unless that is NULL. Remembers the best. */
 Status fit_evaluate(Fit *fit, const double *u, double *out_value, double *out_gradient,
                     Error *err) SORT_MUST_CHECK;
+/* Where the present iteration is between two hops: after `at` others of `count`. The last fifth of a start is one round, before which
+ * nothing is drawn; without hops, all of a start is. */
+typedef struct FitRound {
+    uint32_t at, count;
+    bool is_last;
+} FitRound;
+FitRound fit_round(const Fit *fit);
 /* The next random number, from 0 to 1, without 1; and one of the normal distribution. */
 double fit_draw(Fit *fit);
 double fit_draw_normal(Fit *fit);

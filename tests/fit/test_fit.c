@@ -279,6 +279,35 @@ static void test_starts(void **state)
     fit_destroy(fit);
 }
 
+/* Two pairs, each with 64 minima: descent ends in one beside the start, hops find the lowest of each pair. */
+static void test_hops(void **state)
+{
+    SORT_UNUSED(state);
+    for (uint32_t hops = 0; hops <= 20; hops += 20) {
+        Setup s;
+        set_up(&s, FIT_ADAM, rastrigin, 4, -4.3, 3.8);
+        for (uint32_t i = 0; i < 4; ++i)
+            s.params[i].group = 1 + i / 2;
+        s.desc.hops = hops;
+        s.desc.step = 0.005;
+        Fit *fit = create(&s);
+        double last_part = 0;
+        uint32_t rounds = 0;
+        while (!fit_is_done(fit)) {
+            FitProgress p = fit_progress(fit);
+            assert_true(p.part >= 0 && p.part <= 1);
+            assert_true(p.hops_on == (hops > 0 && p.iteration < 800)); /* four fifths */
+            rounds += p.part == 1 && hops > 0;
+            assert_true(hops > 0 || p.part >= last_part);
+            last_part = p.part;
+            assert_int_equal(fit_step(fit, &(Error){0}), STATUS_OK);
+        }
+        assert_int_equal(rounds, hops ? hops + 1 : 0); /* and the return to the best at the end */
+        assert_true(hops ? fit_progress(fit).best < 1e-4 : fit_progress(fit).best > 5);
+        fit_destroy(fit);
+    }
+}
+
 static void test_whole_numbers(void **state)
 {
     SORT_UNUSED(state);
@@ -371,16 +400,18 @@ static void assert_same(const Fit *a, const Fit *b, uint32_t params)
     assert_int_equal(fit_progress(a).evaluations, fit_progress(b).evaluations);
 }
 
-/* Each method, interrupted after each of its first steps and then every few. */
+/* Each method, and adam with hops, interrupted after each of the first steps and then every few. */
 static void test_resume(void **state)
 {
     SORT_UNUSED(state);
     Folder folder;
     make_folder(&folder);
     Error err = {0};
-    for (FitMethod method = FIT_ADAM; method <= FIT_CMA; ++method) {
+    for (uint32_t kind = 0; kind <= 3; ++kind) {
         Setup s;
-        set_up(&s, method, rosenbrock, 5, -2, 2);
+        set_up(&s, kind < 3 ? (FitMethod)kind : FIT_ADAM, rosenbrock, 5, -2, 2);
+        s.params[1].group = s.params[2].group = 1;
+        s.desc.hops = kind == 3 ? 4 : 0;
         s.desc.iterations = 30;
         s.desc.starts = 3;
         Fit *whole_fit = create(&s);
@@ -469,20 +500,24 @@ static void test_refusals(void **state)
         FitMethod method;
         uint32_t count, iterations, starts;
         double step;
+        uint32_t hops;
         const char *text;
     } rows[] = {
-        {{"x", 2, 1, 1, false}, FIT_ADAM, 1, 5, 1, 0, "the bounds of 'x' are 2 and 1"},
-        {{"x", 1, 1, 1, false}, FIT_ADAM, 1, 5, 1, 0, "the bounds of 'x' are 1 and 1"},
-        {{"x", 0, (double)INFINITY, 1, false}, FIT_ADAM, 1, 5, 1, 0, "the bounds of 'x'"},
-        {{"x", -1e308, 1e308, 1, false}, FIT_ADAM, 1, 5, 1, 0, "are too far apart"},
-        {{"x", 0, 1, 2, false}, FIT_ADAM, 1, 5, 1, 0, "'x' starts at 2, outside"},
-        {{"x", 0, 1, (double)NAN, false}, FIT_ADAM, 1, 5, 1, 0, "'x' starts at nan"},
-        {{"x", 0, 1, 1, true}, FIT_LBFGS, 1, 5, 1, 0, "only cma does"},
-        {{"x", 0, 1, 1, false}, FIT_ADAM, 0, 5, 1, 0, "0 parameters"},
-        {{"x", 0, 1, 1, false}, FIT_ADAM, 1, 0, 1, 0, "0 iterations"},
-        {{"x", 0, 1, 1, false}, FIT_ADAM, 1, 5, 100001, 0, "100001 starts"},
-        {{"x", 0, 1, 1, false}, FIT_ADAM, 1, 5, 1, 2, "a step of 2"},
-        {{"x", 0, 1, 1, false}, (FitMethod)3, 1, 5, 1, 0, "3 is no FitMethod"},
+        {{"x", 2, 1, 1, false, 0}, FIT_ADAM, 1, 5, 1, 0, 0, "the bounds of 'x' are 2 and 1"},
+        {{"x", 1, 1, 1, false, 0}, FIT_ADAM, 1, 5, 1, 0, 0, "the bounds of 'x' are 1 and 1"},
+        {{"x", 0, (double)INFINITY, 1, false, 0}, FIT_ADAM, 1, 5, 1, 0, 0, "the bounds of 'x'"},
+        {{"x", -1e308, 1e308, 1, false, 0}, FIT_ADAM, 1, 5, 1, 0, 0, "are too far apart"},
+        {{"x", 0, 1, 2, false, 0}, FIT_ADAM, 1, 5, 1, 0, 0, "'x' starts at 2, outside"},
+        {{"x", 0, 1, (double)NAN, false, 0}, FIT_ADAM, 1, 5, 1, 0, 0, "'x' starts at nan"},
+        {{"x", 0, 1, 1, true, 0}, FIT_LBFGS, 1, 5, 1, 0, 0, "only cma does"},
+        {{"x", 0, 1, 1, false, 0}, FIT_ADAM, 0, 5, 1, 0, 0, "0 parameters"},
+        {{"x", 0, 1, 1, false, 0}, FIT_ADAM, 1, 0, 1, 0, 0, "0 iterations"},
+        {{"x", 0, 1, 1, false, 0}, FIT_ADAM, 1, 5, 100001, 0, 0, "100001 starts"},
+        {{"x", 0, 1, 1, false, 0}, FIT_ADAM, 1, 5, 1, 2, 0, "a step of 2"},
+        {{"x", 0, 1, 1, false, 0}, (FitMethod)3, 1, 5, 1, 0, 0, "3 is no FitMethod"},
+        {{"x", 0, 1, 1, false, 0}, FIT_ADAM, 1, 5, 1, 0, 2, "none is in one"},
+        {{"x", 0, 1, 1, false, 1}, FIT_CMA, 1, 50, 1, 0, 2, "only the method adam hops"},
+        {{"x", 0, 1, 1, false, 1}, FIT_ADAM, 1, 50, 1, 0, 25, "25 hops in 50 iterations"},
     };
     for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         const FitDesc desc = {.size_bytes = sizeof desc,
@@ -492,6 +527,7 @@ static void test_refusals(void **state)
                               .iterations = rows[i].iterations,
                               .starts = rows[i].starts,
                               .step = rows[i].step,
+                              .hops = rows[i].hops,
                               .evaluate = evaluate};
         Fit *fit;
         Error err = {0};
@@ -503,15 +539,11 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quadratic),
-        cmocka_unit_test(test_rosenbrock),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_starts),
-        cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_errors_pass),
-        cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_checkpoints_refused),
+        cmocka_unit_test(test_quadratic), cmocka_unit_test(test_rosenbrock),
+        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_hops),      cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_undefined), cmocka_unit_test(test_errors_pass),
+        cmocka_unit_test(test_resume),    cmocka_unit_test(test_checkpoints_refused),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,39 @@ def check_coarse_to_fine(folder):
         expect("--coarse-to-fine needs the method adam" in fit(folder, *arguments, *rounds, code=2).stderr, f"{arguments}")
 
 
+# Two discs, which begin on one disc of the target.
+DISCS = """shader discs(float x0 = 0.2 [[ float min = 0, float max = 1 ]], float y0 = 0.3 [[ float min = 0, float max = 1 ]],
+             float x1 = 0.3 [[ float min = 0, float max = 1 ]], float y1 = 0.25 [[ float min = 0, float max = 1 ]], out color c)
+{
+    const float2 p = global_value<uvw>.xy;
+    c = min(length(p - float2(x0, y0)), length(p - float2(x1, y1))) < 0.1 ? color(0, 0, 1) : color(1);
+}
+"""
+
+
+def check_hops(folder):
+    """A shape that helps another one hops to where one is missing; with the same bits for any number of threads and after a resume."""
+    make(folder, size="32x32", shader=DISCS, x0=0.25, y0=0.25, x1=0.8, y1=0.7)
+    common, hops = ["--edges", "-n", 200, "--quiet"], ["--hops", 8]
+
+    def places(said):
+        found = dict(line.split("=") for line in said.split())
+        return sorted((float(found[f"x{i}"]), float(found[f"y{i}"])) for i in range(2))
+
+    expect(all(x < 0.5 for x, _ in places(fit(folder, *common).stdout)), "both stay")
+    said = fit(folder, *common, *hops, "--checkpoint", "whole").stdout
+    wanted = ((0.25, 0.25), (0.8, 0.7))
+    expect(all(abs(a - b) < 0.02 for disc, place in zip(places(said), wanted) for a, b in zip(disc, place)), f"hops: {said}")
+    expect(fit(folder, *common, *hops, "--threads", 3).stdout == said, "threads")
+    fit(folder, *common, *hops, "--checkpoint", "part", "--time-limit", 0.05)
+    expect(fit(folder, *common, *hops, "--checkpoint", "part", "--resume").stdout == said, "resumed")
+    expect("one of another fit" in fit(folder, *common, "--checkpoint", "whole", "--resume", code=2).stderr, "other hops are another fit")
+    expect("--hops needs the method adam" in fit(folder, *hops, "-m", "cma", code=2).stderr, "cma")
+    expect("8 hops in 16 iterations" in fit(folder, "--edges", "-n", 16, *hops, code=2).stderr, "too many")
+    make(folder)
+    expect("ends in a number" in fit(folder, *hops, code=2).stderr, "no things")
+
+
 def check_threads(folder):
     make(folder)
     for method in ("adam", "lbfgs", "cma"):
@@ -356,5 +389,5 @@ def check_messages(folder):
     expect("is -o and also --target" in said, f"an output that is the target: {said}")
 
 
-run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_own_names, check_coarse_to_fine, check_threads, check_killed, check_time_limit,
+run_checks(check_recovers, check_whole_numbers, check_results_feed_back, check_gradients, check_explain, check_derivative, check_noise, check_own_names, check_coarse_to_fine, check_hops, check_threads, check_killed, check_time_limit,
            check_interrupted, check_full_disk, check_report, check_messages)

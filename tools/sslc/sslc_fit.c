@@ -18,7 +18,7 @@ typedef struct FitOptions {
     SslcGrid grid;
     CliTextList fit;
     const char *target, *output, *picture, *values, *report, *checkpoint, *derivative;
-    uint32_t loss, levels, rounds, method, iterations, starts, threads;
+    uint32_t loss, levels, rounds, hops, method, iterations, starts, threads;
     int64_t seed;
     double step, time_limit, checkpoint_interval, noise;
     bool resume, check_gradients, explain, quiet, has_size, edges;
@@ -82,8 +82,8 @@ static Hash128 digest_of(const Run *run)
                        sizeof(float));
     const float window[4] = {run->grid.u0, run->grid.v0, run->grid.u1, run->grid.v1};
     hash128_update(&s, window, sizeof window);
-    const uint32_t numbers[] = {run->target.width, run->target.height,         o->loss,  o->levels,
-                                run->grid.budget,  (uint32_t)(o->noise * 1e6), o->rounds};
+    const uint32_t numbers[] = {run->target.width, run->target.height,         o->loss,   o->levels,
+                                run->grid.budget,  (uint32_t)(o->noise * 1e6), o->rounds, o->hops};
     hash128_update(&s, numbers, sizeof numbers);
     hash128_update_text(&s, o->output ? o->output : "");
     const CliTextList *lists[] = {&o->grid.params, &o->grid.globals, &o->grid.textures,
@@ -113,6 +113,17 @@ static Status check_constants(const Run *run, Error *err)
     return STATUS_OK;
 }
 
+static Status check_things(const Run *run, Error *err)
+{
+    bool has_any = run->options->hops == 0;
+    for (uint32_t i = 0; i < run->space.count; ++i)
+        has_any = has_any || run->space.params[i].group;
+    return has_any ? STATUS_OK
+                   : error_set(err, STATUS_INVALID,
+                               "--hops: no name of a parameter that is fitted ends in a number "
+                               "that says of which thing it is, like x3");
+}
+
 static Status check_flat(const Run *run, Error *err)
 {
     for (uint32_t i = 0; i < run->space.count; ++i)
@@ -136,6 +147,7 @@ static Status set_up(Run *run, Error *err)
     TRY(fit_space_find(&run->space, ssl_unit_info(run->unit), &o->fit, &o->grid.params,
                        !needs_gradient && !needs_tangents, run->arena, err));
     TRY(check_constants(run, err));
+    TRY(check_things(run, err));
     TRY(fit_picture_read(o->target, channels, o->has_size ? o->grid.width : 0,
                          o->has_size ? o->grid.height : 0, &run->target, err));
     run->grid = o->grid;
@@ -147,6 +159,7 @@ static Status set_up(Run *run, Error *err)
                           .param_count = run->space.count,
                           .iterations = o->iterations,
                           .starts = o->starts,
+                          .hops = o->hops,
                           .seed = (uint64_t)o->seed,
                           .step = o->step,
                           .problem = digest_of(run),
@@ -393,13 +406,14 @@ static Status set_schedule(Run *run, Error *err)
 {
     const FitOptions *o = run->options;
     FitProgress p = fit_progress(run->fit);
-    double done = fmin(1, 1.25 * (double)p.iteration / (double)o->iterations);
+    double done = fmin(1, 1.25 * p.part);
     double round = done * o->rounds;
     if (o->rounds > 0)
         fit_shader_coarsen(run->shader, done < 1 ? 1 - (round - floor(round)) : 0);
-    return o->noise > 0 ? fit_shader_shake(run->shader, 0.5 * (1 + cos(3.141592653589793 * done)),
-                                           p.start * 0x10001u + p.iteration, err)
-                        : STATUS_OK;
+    double noise = p.hops_on ? 0 : 0.5 * (1 + cos(3.141592653589793 * done));
+    return o->noise > 0
+               ? fit_shader_shake(run->shader, noise, p.start * 0x10001u + p.iteration, err)
+               : STATUS_OK;
 }
 
 static Status loop(Run *run, Error *err)
@@ -561,6 +575,8 @@ static Status check_options(const FitOptions *o, const char *path, Error *err)
     if (o->rounds > 0 && (o->method != FIT_ADAM || o->levels < 2))
         return error_set(err, STATUS_INVALID,
                          "--coarse-to-fine needs the method adam and at least 2 levels");
+    if (o->hops > 0 && o->method != FIT_ADAM)
+        return error_set(err, STATUS_INVALID, "--hops needs the method adam");
     if (o->resume && !o->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
     if (o->picture && !path_has_extension(o->picture, ".png") &&
@@ -645,6 +661,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "iterations", .short_name = 'n', .kind = CLI_U32, .out = &o->iterations, .min = 1, .max = FIT_MAX_ITERATIONS, .value_name = "N", .help = "at most, from each start; 200 by default"},
         {.name = "starts", .kind = CLI_U32, .out = &o->starts, .min = 1, .max = FIT_MAX_STARTS, .value_name = "N", .help = "the first at the parameters' values, the others at random; 1 by default"},
         {.name = "seed", .kind = CLI_INT, .out = &o->seed, .value_name = "N", .help = "other random starts and evolutions; 1 by default"},
+        {.name = "hops", .kind = CLI_U32, .out = &o->hops, .max = FIT_MAX_ITERATIONS, .value_name = "N", .help = "with adam: so many times in a start, the parameters of one thing, whose names end in one number (x3, y3, paint3), are drawn anew, and what the following iterations make of it is kept if it is better; 0 by default"},
         {.name = "step", .kind = CLI_FLOAT, .out = &o->step, .min = 0, .max = 1, .value_name = "X", .help = "first step of adam or deviation of cma, as a part of the bounds; 0.02 and 0.3 by default"},
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &o->time_limit, .min = 0, .max = 1e9, .value_name = "SECONDS", .help = "ends with the best so far"},
         {.name = "threads", .kind = CLI_U32, .out = &o->threads, .max = 1024, .value_name = "N", .help = "0, the default: one for each CPU; the result is the same for any"},

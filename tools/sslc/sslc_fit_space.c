@@ -85,6 +85,15 @@ static Status check_bounds(const Finder *f, const char *name, bool is_int, doubl
                      is_int ? "an int" : "a float", least, most);
 }
 
+/* x3, y3 and paint3 are parameters of one thing, group 4. */
+static uint32_t group_of(const char *name)
+{
+    size_t end = strlen(name), first = end;
+    while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9')
+        --first;
+    return first == end || end - first > 6 ? 0 : 1 + (uint32_t)strtoul(name + first, NULL, 10);
+}
+
 static Status add_param(Finder *f, uint32_t index, double low, double high)
 {
     FitSpace *s = f->space;
@@ -116,6 +125,7 @@ static Status add_param(Finder *f, uint32_t index, double low, double high)
             return error_set(f->err, STATUS_NO_MEMORY, "out of memory");
         s->numbers[s->count] = (FitNumber){index, i};
         s->params[s->count++] = (FitParam){.name = name,
+                                           .group = group_of(param->name),
                                            .low = low,
                                            .high = high,
                                            .start = s->start_values[index][i],
