@@ -28,6 +28,8 @@ typedef struct RayBatch {
     uint32_t capacity;
     float *origin[3], *direction[3]; /* direction: unit */
     float *t_min, *t_max, *time;     /* t_max < t_min: a dead ray, hits nothing */
+    bool
+        *has_past; /* else the ray has passed nothing, and its past is not set: few rays have one */
     RayPast *past;
 } RayBatch;
 
@@ -99,7 +101,9 @@ static inline void ray_batch_set(RayBatch *b, uint32_t i, const Ray *ray)
     b->direction[0][i] = ray->direction.x, b->direction[1][i] = ray->direction.y;
     b->direction[2][i] = ray->direction.z;
     b->t_min[i] = ray->t_min, b->t_max[i] = ray->t_max, b->time[i] = ray->time;
-    b->past[i] = ray->past;
+    b->has_past[i] = ray->past.first != 0;
+    if (b->has_past[i])
+        b->past[i] = ray->past;
 }
 /* Sets ray i to one that begins: it has passed nothing. */
 static inline void ray_batch_start(RayBatch *b, uint32_t i, float3 origin, float3 direction,
@@ -109,7 +113,7 @@ static inline void ray_batch_start(RayBatch *b, uint32_t i, float3 origin, float
     b->direction[0][i] = direction.x, b->direction[1][i] = direction.y;
     b->direction[2][i] = direction.z;
     b->t_min[i] = 0.0f, b->t_max[i] = t_max, b->time[i] = time;
-    b->past[i] = (RayPast){0};
+    b->has_past[i] = false;
 }
 /* Sets where ray i goes, but not its time. ray_batch_begin makes it one that begins. */
 static inline void ray_batch_aim(RayBatch *b, uint32_t i, float3 origin, float3 direction,
@@ -124,14 +128,14 @@ static inline void ray_batch_aim(RayBatch *b, uint32_t i, float3 origin, float3 
 static inline void ray_batch_begin(RayBatch *b, uint32_t first, uint32_t count)
 {
     memset(b->t_min + first, 0, count * sizeof *b->t_min);
-    memset(b->past + first, 0, count * sizeof *b->past);
+    memset(b->has_past + first, 0, count * sizeof *b->has_past);
 }
 /* Sends ray i on from another place without an end, at its time. */
 static inline void ray_batch_restart(RayBatch *b, uint32_t i, float3 origin, float3 direction)
 {
     ray_batch_aim(b, i, origin, direction, INFINITY);
     b->t_min[i] = 0.0f;
-    b->past[i] = (RayPast){0};
+    b->has_past[i] = false;
 }
 static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
 {
@@ -140,7 +144,7 @@ static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
                  .t_min = b->t_min[i],
                  .t_max = b->t_max[i],
                  .time = b->time[i],
-                 .past = b->past[i]};
+                 .past = b->has_past[i] ? b->past[i] : (RayPast){0}};
 }
 /* Copies ray `from` to the place of ray `to`. */
 static inline void ray_batch_copy(RayBatch *b, uint32_t to, uint32_t from)
@@ -150,7 +154,9 @@ static inline void ray_batch_copy(RayBatch *b, uint32_t to, uint32_t from)
         b->direction[c][to] = b->direction[c][from];
     }
     b->t_min[to] = b->t_min[from], b->t_max[to] = b->t_max[from], b->time[to] = b->time[from];
-    b->past[to] = b->past[from];
+    b->has_past[to] = b->has_past[from];
+    if (b->has_past[to])
+        b->past[to] = b->past[from];
 }
 /* Sends ray i straight on through the surface that it has met, hits[i]. The origin stays, so that every surface keeps its
  * distance. The ray then meets the nearest surface that it has not met, by distance, and by instance and triangle among

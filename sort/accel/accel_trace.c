@@ -154,14 +154,14 @@ static void query_init(Query *query, const Accel *accel)
 static void query_ray(Query *query, const RayBatch *rays, uint32_t i)
 {
     query->best = 0;
-    query->past.first = rays->past[i].first;
-    if (query->past.first != 0) {
+    query->past.first = 0;
+    if (rays->has_past[i]) {
         query->past = rays->past[i];
         query->past_t = rays->t_min[i];
         if (query->past.next == 0) /* what is before the surface met first has not been passed */
             query->past_t -= query->accel->slack_m;
     }
-    query->context.filter = query->past.first != 0 || query->open_sets != 0 ? skip_past : NULL;
+    query->context.filter = rays->has_past[i] || query->open_sets != 0 ? skip_past : NULL;
 }
 
 /* Returns where Embree is to begin for a ray that has passed what lies before past_t: nearer, since others are as far away
@@ -181,11 +181,12 @@ void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
     RayPast *past = &batch->past[i];
     float t = hits->t[i];
     ASSERT(order != 0); /* 0 stands for no surface */
-    if (past->first != 0) {
+    if (batch->has_past[i]) {
         past->next = order + 1;
         past->last_u = hits->b1[i];
         batch->t_min[i] = t;
     } else {
+        batch->has_past[i] = true;
         *past = (RayPast){.first = order, .first_t = t, .first_u = hits->b1[i]};
         batch->t_min[i] = maxf(batch->t_min[i], t - t * SAME_DISTANCE);
     }

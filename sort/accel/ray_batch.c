@@ -27,8 +27,9 @@ Status ray_batch_create(Arena *arena, uint32_t capacity, RayBatch *out_batch, Er
         if (!(*columns[i] = column(arena, capacity, sizeof(float))))
             return no_memory(capacity, err);
     }
+    out_batch->has_past = column(arena, capacity, sizeof(bool));
     out_batch->past = column(arena, capacity, sizeof(RayPast));
-    return out_batch->past ? STATUS_OK : no_memory(capacity, err);
+    return out_batch->has_past && out_batch->past ? STATUS_OK : no_memory(capacity, err);
 }
 
 Status hit_batch_create(Arena *arena, uint32_t capacity, HitBatch *out_batch, Error *err)

@@ -39,7 +39,7 @@ void guides_record_surface(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint b
         guide->tint = spectrum_mul(guide->tint, as_tint(sample->weight));
         return;
     }
-    float *aov = w->samples[path->sample].aov;
+    float *aov = wave_sample(w, path->sample)->aov;
     float3 n = bsdf_point_normal(bsdf);
     guide->is_met = true;
     store3(aov + FILM_AT_DENOISING_ALBEDO,
@@ -53,7 +53,7 @@ void guides_finish(Wave *w, uint32_t sample_count)
 {
     for (uint32_t k = 0; k < sample_count; ++k) {
         const SampleGuide *guide = &w->guides[k];
-        float *aov = w->samples[k].aov;
+        float *aov = wave_sample(w, k)->aov;
         if (guide->is_met)
             continue;
         aov[FILM_AT_DENOISING_DEPTH] = FILM_NO_DEPTH;

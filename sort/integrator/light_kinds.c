@@ -21,7 +21,7 @@ void kinds_record_surface(Wave *w, const Path *path, BsdfPoint bsdf, const BsdfS
     Spectrum albedo[BSDF_KINDS];
     bsdf_point_albedo_kinds(bsdf, albedo);
     for (int k = 0; k < BSDF_KINDS; ++k)
-        add(&w->samples[path->sample], k, COLOR, spectrum_mul(path->beta, albedo[k]));
+        add(wave_sample(w, path->sample), k, COLOR, spectrum_mul(path->beta, albedo[k]));
     if (sample)
         bsdf_point_sample_kinds(bsdf, sample->wi, sample->flags, sample->lobe,
                                 w->path_kinds[path->sample].fraction);
@@ -64,6 +64,6 @@ void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how)
     if (how.is_met && how.hidden && how.bounces == 1)
         kinds = without(kinds, how.hidden);
     for (int k = 0; k < BSDF_KINDS; ++k)
-        add(&w->samples[path->sample], k, how.bounces > 1 ? INDIRECT : DIRECT,
+        add(wave_sample(w, path->sample), k, how.bounces > 1 ? INDIRECT : DIRECT,
             spectrum_mul(kinds.fraction[k], spectrum_from_rgb(rgb)));
 }

@@ -108,7 +108,7 @@ static void send_to_lens(Wave *w, uint32_t i, SurfaceLane surface, const CameraL
                             &ray.direction);
     uint32_t shadow = shadow_queue_add(&w->shadow, i, 0);
     w->shadow.lights[shadow].is_cone = false;
-    w->shadow.lights[shadow].diff = link->diff;
+    w->shadow.diffs[shadow] = link->diff;
     w->light_paths->film_px[shadow] = link->film_px;
     ray_batch_set(&w->shadow.batch.rays, shadow, &ray);
     w->shadow.batch.open_sets[shadow] = 0;

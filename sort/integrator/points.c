@@ -147,8 +147,7 @@ static void tell_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane su
     if (w->reads.shadow_footprints) {
         SurfaceHit hit = surface_get(surface);
         footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
-                       lights->is_delta[k] ? INFINITY : lights->pdf[k],
-                       &w->shadow.lights[shadow].diff);
+                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &w->shadow.diffs[shadow]);
     }
     if (w->reads.special_lights) {
         if (lights->visibility[k]->is_shadowless)

@@ -51,7 +51,7 @@ static void draw_camera(const Wave *w, PixelBlock *block, WideRow out_filter[2])
 
 static void start_sample(Wave *w, uint32_t index)
 {
-    FilmSample *sample = &w->samples[index];
+    FilmSample *sample = wave_sample(w, index);
     if (w->keeps_aovs)
         *sample = (FilmSample){.aov = {[FILM_AT_DEPTH] = FILM_NO_DEPTH,
                                        [FILM_AT_VECTOR] = FILM_NO_DEPTH,
@@ -112,9 +112,9 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
         return;
     if (w->reads.path_footprints)
         path->diff = camera->diff[k];
-    w->samples[index].alpha = 1.0f;
+    wave_sample(w, index)->alpha = 1.0f;
     if (w->keeps_aovs)
-        w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;
+        wave_sample(w, index)->aov[FILM_AT_DEPTH] = 0.0f;
     path->from = wide_get3(camera->origin, k);
     float3 direction = wide_get3(camera->direction, k);
     ASSERT(f3_is_unit(direction));

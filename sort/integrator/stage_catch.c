@@ -25,7 +25,7 @@ static void add_backdrop(Wave *w, uint32_t i, BsdfPoint bsdf)
 {
     const Scene *scene = w->shared->scene;
     const Path *path = &w->paths[i];
-    FilmSample *sample = &w->samples[path->sample];
+    FilmSample *sample = wave_sample(w, path->sample);
     Spectrum not_here = spectrum_add(bsdf_point_transparency(bsdf), bsdf_point_holdout(bsdf));
     Spectrum hole = spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), not_here));
     hole = spectrum_scale(hole, 1.0f / maxf(1.0f - bsdf_point_pass_chance(bsdf), FLT_EPSILON));

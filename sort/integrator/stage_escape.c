@@ -4,7 +4,7 @@
 /* Records that the camera ray left the scene; `beta` is the fraction that the surfaces on the way let through. */
 static void record_nothing(const Wave *w, const Path *path)
 {
-    FilmSample *sample = &w->samples[path->sample];
+    FilmSample *sample = wave_sample(w, path->sample);
     if (path->event == 0 && w->keeps_aovs)
         sample->aov[FILM_AT_DEPTH] = FILM_NO_DEPTH;
     const Scene *scene = w->shared->scene;
@@ -114,7 +114,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
         return !pass_light(w, i);
     if (path->flags & PATH_SEEN || !w->keeps_aovs)
         return true;
-    float *aov = w->samples[path->sample].aov;
+    float *aov = wave_sample(w, path->sample)->aov;
     aov[FILM_AT_DEPTH] = camera_distance(&w->shared->camera, ray->time, met);
     aov[FILM_AT_MIST] -= spectrum_average(path->beta) * (1.0f - wave_mist(w, aov[FILM_AT_DEPTH]));
     return true;

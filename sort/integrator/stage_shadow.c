@@ -13,7 +13,7 @@ static void find_alpha(const Wave *w, const ShadowQueue *q, const uint32_t *met,
     for (uint32_t k = 0; k < count; ++k) {
         uint32_t i = met[k];
         ASSERT(q->batch.state[i] == SHADOW_ALPHA && w->materials[i] == material);
-        rays.diff[k] = &q->lights[i].diff;
+        rays.diff[k] = &q->diffs[i];
         out->depth[k] = (int32_t)q->lights[i].depth;
         const Path *path = &w->paths[q->lights[i].path];
         out->draw[k] = wave_draw(path, crossing);
@@ -113,7 +113,8 @@ static void add_occlusion(Wave *w)
 {
     const ShadowQueue *q = w->occlusion;
     for (uint32_t i = 0; i < q->count; ++i) {
-        float *sum = w->samples[w->paths[q->lights[i].path].sample].aov + FILM_AT_AMBIENT_OCCLUSION;
+        float *sum =
+            wave_sample(w, w->paths[q->lights[i].path].sample)->aov + FILM_AT_AMBIENT_OCCLUSION;
         float3 rgb = spectrum_to_rgb(q->lights[i].light);
         if (q->batch.state[i] == SHADOW_CLEAR)
             sum[0] += rgb.x, sum[1] += rgb.y, sum[2] += rgb.z;

@@ -59,7 +59,7 @@ static void record_shader_aovs(float *aov, BsdfPoint bsdf)
 static void record_distance(const Wave *w, const Path *path, float3 P, BsdfPoint bsdf, float time,
                             bool is_transparent)
 {
-    float *aov = w->samples[path->sample].aov;
+    float *aov = wave_sample(w, path->sample)->aov;
     float distance = camera_distance(&w->shared->camera, time, P);
     if (path->event == 0 || !is_transparent)
         aov[FILM_AT_DEPTH] = distance;
@@ -104,7 +104,7 @@ static void record_first_surface(const Wave *w, Path *path, SurfaceLane surface,
 {
     const SurfaceBlock *b = surface.block;
     uint32_t k = surface.lane;
-    float *aov = w->samples[path->sample].aov;
+    float *aov = wave_sample(w, path->sample)->aov;
     float3 P = surface_vector(surface, b->P);
     if (w->keeps_aovs)
         record_distance(w, path, P, bsdf, time, is_transparent);
@@ -113,7 +113,7 @@ static void record_first_surface(const Wave *w, Path *path, SurfaceLane surface,
     path->flags |= PATH_SEEN;
     if (w->aovs & FILM_SHADER_AOVS)
         record_shader_aovs(aov + FILM_AT_SHADER_AOV_1, bsdf);
-    record_ids(w, &w->samples[path->sample], surface);
+    record_ids(w, wave_sample(w, path->sample), surface);
     if (film_aovs_have(w->aovs, FILM_AOV_ALBEDO))
         store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_point_albedo(bsdf)));
     if (film_aovs_have(w->aovs, FILM_AOV_UV))
@@ -485,7 +485,7 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
 static void cut_holdout(Wave *w, const Path *path, BsdfPoint bsdf)
 {
     if (!(path->flags & PATH_SEEN) && !spectrum_is_black(bsdf_point_holdout(bsdf)))
-        w->samples[path->sample].alpha -=
+        wave_sample(w, path->sample)->alpha -=
             spectrum_average(spectrum_mul(path->beta, bsdf_point_holdout(bsdf)));
 }
 
@@ -510,7 +510,7 @@ static bool ends_at_hole(Wave *w, uint32_t i, uint32_t instance)
     Path *path = &w->paths[i];
     if (path->flags & PATH_SEEN || !w->shared->scene->instances[instance].is_holdout)
         return false;
-    w->samples[path->sample].alpha -= spectrum_average(path->beta);
+    wave_sample(w, path->sample)->alpha -= spectrum_average(path->beta);
     path->flags |= PATH_DEAD;
     return true;
 }

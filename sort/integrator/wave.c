@@ -2,7 +2,7 @@
 #include "sort/integrator/guiding.h"
 #include "sort/integrator/light_paths.h"
 
-#include "base/check.h"
+#include "base/cast.h"
 #include "base/clock.h"
 #include "sort/sampling/mis.h"
 #include <stddef.h>
@@ -121,10 +121,14 @@ static bool note_reads(Wave *w, Arena *arena)
     return reads->surface != NULL;
 }
 
+/* Two samples without AOVs fill a cache line. */
+enum { SAMPLE_ALIGN = SORT_CACHE_LINE / 2 };
+
 static Status create_queue(Arena *arena, uint32_t capacity, ShadowQueue *out_queue, Error *err)
 {
-    *out_queue = (ShadowQueue){.lights = ARENA_ARRAY(arena, ShadowLight, capacity)};
-    if (!out_queue->lights)
+    *out_queue = (ShadowQueue){.lights = ARENA_ARRAY(arena, ShadowLight, capacity),
+                               .diffs = ARENA_ARRAY(arena, RayDiff, capacity)};
+    if (!out_queue->lights || !out_queue->diffs)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     return shadow_batch_create(arena, capacity, &out_queue->batch, err);
 }
@@ -154,7 +158,9 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
         TRY(create_queue(arena, capacity, w->occlusion, err));
     }
     w->paths = ARENA_ARRAY(arena, Path, capacity);
-    w->samples = ARENA_ARRAY(arena, FilmSample, sample_capacity);
+    w->sample_bytes =
+        w->keeps_aovs ? sizeof(FilmSample) : size_align(offsetof(FilmSample, caught), SAMPLE_ALIGN);
+    w->samples = arena_alloc_array(arena, sample_capacity, w->sample_bytes, SORT_CACHE_LINE);
     w->pixels = ARENA_ARRAY(arena, SamplePixel, sample_capacity);
     w->surfaces = arena_alloc(arena, SHADE_CHUNK / SSL_BLOCK * sizeof *w->surfaces, 64);
     w->materials = ARENA_ARRAY(arena, uint32_t, capacity);
@@ -223,7 +229,7 @@ static void stage_commit(Wave *w)
     if (w->lessons)
         lessons_finish(w);
     for (uint32_t k = 0; k < w->sample_count; ++k)
-        film_commit(w->shared->film, w->pixels[k].x, w->pixels[k].y, &w->samples[k]);
+        film_commit(w->shared->film, w->pixels[k].x, w->pixels[k].y, wave_sample(w, k));
 }
 
 /* Runs a stage and counts its time. */
@@ -240,8 +246,9 @@ static void record_cost(Wave *w, uint64_t start_ns)
     ASSERT(w->job.width == 1 && w->job.height == 1);
     float cost_ms = (float)((double)(clock_now_ns() - start_ns) * 1e-6);
     for (int c = 0; c < 3; ++c)
-        w->samples[0].rgb[c] = cost_ms;
-    w->samples[0].caught = (FilmCatch){0};
+        wave_sample(w, 0)->rgb[c] = cost_ms;
+    if (w->keeps_aovs)
+        wave_sample(w, 0)->caught = (FilmCatch){0};
 }
 
 static bool is_stopped(const WaveShared *shared)
@@ -414,13 +421,13 @@ static void add3(float sum[3], float3 rgb)
 static void add_to_group(Wave *w, const Path *path, float3 rgb, uint32_t light_group)
 {
     if (w->aovs & FILM_LIGHT_GROUPS)
-        add3(w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group, rgb);
+        add3(wave_sample(w, path->sample)->aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group, rgb);
 }
 
 void wave_add_clamped(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
 {
     float3 rgb = clamp_light(w->shared, radiance, how.bounces);
-    FilmSample *sample = &w->samples[path->sample];
+    FilmSample *sample = wave_sample(w, path->sample);
     ASSERT(how.group <= SCENE_LIGHT_GROUPS_MAX);
     if (path->flags & PATH_CAUGHT) {
         add3(path->flags & PATH_ALONE ? sample->caught.alone : sample->caught.lit, rgb);
@@ -444,7 +451,7 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
     if (path->flags & PATH_SEEN || !(w->aovs & seen))
         return;
     float3 rgb = clamp_light(w->shared, radiance, path->depth);
-    float *aov = w->samples[path->sample].aov;
+    float *aov = wave_sample(w, path->sample)->aov;
     add3(aov + at, rgb);
     if (!(path->flags & PATH_CAUGHT))
         add3(aov + FILM_AT_DENOISING_LIGHT, rgb);
@@ -455,9 +462,9 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
 {
     float3 rgb = clamp_light(w->shared, radiance, path->depth);
     ASSERT(film_desc(w->shared->film)->has_catchers);
-    add3(w->samples[path->sample].caught.backdrop, rgb);
+    add3(wave_sample(w, path->sample)->caught.backdrop, rgb);
     add_to_group(w, path, rgb, light_group);
-    add3(w->samples[path->sample].aov + at, rgb);
+    add3(wave_sample(w, path->sample)->aov + at, rgb);
 }
 
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint)

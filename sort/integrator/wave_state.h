@@ -80,8 +80,7 @@ typedef struct ShadowLight {
     /* Contribution to the path's sample if nothing lies between. */
     Spectrum light;
     uint32_t light_group;
-    /* Footprint, PathHistory.is_cone and path depth of the surfaces that the shadow ray meets. */
-    RayDiff diff;
+    /* PathHistory.is_cone and path depth of the surfaces that the shadow ray meets. */
     bool is_cone;
     uint32_t depth;
 } ShadowLight;
@@ -91,6 +90,7 @@ typedef struct ShadowQueue {
     uint32_t count;
     ShadowBatch batch;
     ShadowLight *lights; /* by ray */
+    RayDiff *diffs;      /* by ray: the differential, while WaveReads.shadow_footprints */
 } ShadowQueue;
 
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
@@ -240,7 +240,8 @@ struct Wave {
     PathLesson *lessons;
     Path *paths;
     /* The samples of the job, and their pixels. */
-    FilmSample *samples;
+    unsigned char *samples; /* of sample_bytes each; by wave_sample */
+    size_t sample_bytes;
     SamplePixel *pixels;
     uint32_t sample_count;
     /* Path indices: those that the stage works on, and the same grouped by material. */
@@ -271,6 +272,12 @@ struct Wave {
     LightPaths *light_paths;
     WaveCounters counters;
 };
+
+/* Returns a sample of the job, by Path.sample. Its parts from `caught` on are there while Wave.keeps_aovs. */
+static inline FilmSample *wave_sample(const Wave *w, uint32_t sample)
+{
+    return (FilmSample *)(void *)(w->samples + sample * w->sample_bytes);
+}
 
 /* Returns how much mist lies before a point at `distance` metres: 0 none, 1 all. */
 static inline float wave_mist(const Wave *w, float distance)
@@ -393,7 +400,7 @@ void wave_add_clamped(Wave *w, const Path *path, Spectrum radiance, LightArrival
 static inline void wave_add_alone(Wave *w, const Path *path, Spectrum radiance)
 {
     float3 rgb = spectrum_to_rgb(radiance);
-    float *sum = w->samples[path->sample].rgb;
+    float *sum = wave_sample(w, path->sample)->rgb;
     sum[0] += rgb.x, sum[1] += rgb.y, sum[2] += rgb.z;
 }
 static inline void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
