@@ -276,7 +276,8 @@ struct Wave {
 /* Returns a sample of the job, by Path.sample. Its parts from `caught` on are there while Wave.keeps_aovs. */
 static inline FilmSample *wave_sample(const Wave *w, uint32_t sample)
 {
-    return (FilmSample *)(void *)(w->samples + sample * w->sample_bytes);
+    void *there = w->samples + sample * w->sample_bytes;
+    return there;
 }
 
 /* Returns how much mist lies before a point at `distance` metres: 0 none, 1 all. */
