@@ -69,9 +69,14 @@ typedef struct RandomNumbers {
 /* Runs a unit. is_flat: globals do not change from pixel to pixel. */
 RandomVerdict random_run_numbers(Check *c, const SslUnit *unit, uint32_t lanes, bool is_flat,
                                  RandomNumbers *out);
-/* Compares where neither has a fault; what: what `b` is. in_bits: else ordinary numbers may differ by rounding. */
+typedef enum RandomSameness {
+    RANDOM_NEAR,  /* ordinary numbers may differ by rounding */
+    RANDOM_EQUAL, /* zeros may differ by their sign */
+    RANDOM_BITS
+} RandomSameness;
+/* Compares where neither has a fault; what: what `b` is. */
 bool random_same_numbers(Check *c, const char *what, const RandomNumbers *a, const RandomNumbers *b,
-                         bool in_bits);
+                         RandomSameness how);
 
 /* random_filter.c: the shader with [Filtered] before all functions. */
 RandomVerdict random_check_filter(Check *c, const SslUnit *unit, const SslSource *source);

@@ -66,9 +66,11 @@ RandomVerdict random_check_edges(Check *c, const SslUnit *unit)
         for (uint32_t i = 0; i < SEEN_LANES && verdict == RANDOM_GOOD; ++i)
             verdict = random_run_numbers(c, with, lanes[i], false, &edges[i]);
         if (verdict == RANDOM_GOOD &&
-            (!random_same_numbers(c, "without edges", &flat, &plain, false) ||
-             !random_same_numbers(c, "over edges with 8 lanes", &edges[0], &edges[1], true) ||
-             !random_same_numbers(c, "over edges with 16 lanes", &edges[0], &edges[2], true)))
+            (!random_same_numbers(c, "without edges", &flat, &plain, RANDOM_NEAR) ||
+             !random_same_numbers(c, "over edges with 8 lanes", &edges[0], &edges[1],
+                                  RANDOM_BITS) ||
+             !random_same_numbers(c, "over edges with 16 lanes", &edges[0], &edges[2],
+                                  RANDOM_BITS)))
             verdict = RANDOM_BAD;
         c->tally->edge_gradients += verdict == RANDOM_GOOD ? SEEN_LANES : 0;
     }

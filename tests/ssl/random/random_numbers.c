@@ -57,21 +57,23 @@ RandomVerdict random_run_numbers(Check *c, const SslUnit *unit, uint32_t lanes, 
     return RANDOM_GOOD;
 }
 
-static bool is_same(float x, float y, bool in_bits)
+static bool is_same(float x, float y, RandomSameness how)
 {
-    if (in_bits)
-        return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
+    if (memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y)))
+        return true;
+    if (how != RANDOM_NEAR)
+        return how == RANDOM_EQUAL && x == y;
     bool is_ordinary = fabsf(x) < 1e6f && fabsf(y) < 1e6f; /* sums are added in another order */
     return !is_ordinary || fabsf(x - y) <= 1e-3f * (1 + fabsf(x));
 }
 
 bool random_same_numbers(Check *c, const char *what, const RandomNumbers *a, const RandomNumbers *b,
-                         bool in_bits)
+                         RandomSameness how)
 {
     uint32_t per_point = a->numbers.count / POINTS;
     for (uint32_t i = 0; i < a->numbers.count; ++i) {
         if (a->faults[i / per_point] || b->faults[i / per_point] ||
-            is_same(a->numbers.data[i], b->numbers.data[i], in_bits))
+            is_same(a->numbers.data[i], b->numbers.data[i], how))
             continue;
         strbuf_printf(c->report, "point %u: number %u is %.9g, %s %.9g\n", i / per_point,
                       i % per_point, (double)a->numbers.data[i], what, (double)b->numbers.data[i]);
