@@ -122,7 +122,7 @@ static void record_first_surface(const Wave *w, Path *path, SurfaceLane surface,
         aov[FILM_AT_DERIVATIVE] = f2_length(f2(b->duvdx[0][k], b->duvdx[1][k]));
         aov[FILM_AT_DERIVATIVE + 1] = f2_length(f2(b->duvdy[0][k], b->duvdy[1][k]));
     }
-    if (w->levels)
+    if (film_aovs_have(w->aovs, FILM_AOV_MIP))
         aov[FILM_AT_MIP] = w->levels->levels[point];
     if (film_aovs_have(w->aovs, FILM_AOV_POSITION))
         store3(aov + FILM_AT_POSITION, P);
