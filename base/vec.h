@@ -92,6 +92,11 @@ static inline float f3_max_component(float3 a)
 {
     return maxf(a.x, maxf(a.y, a.z));
 }
+/* Returns the absolute values of the components: |a . b| <= f3_abs(a) . f3_abs(b). */
+static inline float3 f3_abs(float3 a)
+{
+    return f3(fabsf(a.x), fabsf(a.y), fabsf(a.z));
+}
 static inline bool f3_is_finite(float3 a)
 {
     return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);

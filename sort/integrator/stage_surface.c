@@ -229,14 +229,6 @@ static void pass_surface(Wave *w, uint32_t i, uint32_t k, const BsdfDrawn *drawn
     ray_batch_pass(&w->rays, &w->hits, i);
 }
 
-/* Embree traces rays that begin nearer to the origin than this, in metres. */
-#define FURTHEST_PLACE 1e18f
-
-static float largest(float3 v)
-{
-    return fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fabsf(v.z));
-}
-
 /* Sends the path on from where a portal leads. Light sampling cannot find what it meets there, as behind a mirror; but it is no
  * bounce. What lies further away than rays go is black. */
 static void leave_portal(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
@@ -248,13 +240,14 @@ static void leave_portal(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsd
     const SurfacePoint here = {P, surface_vector(surface, b->Ng), b->error_m[surface.lane]};
     float3 place, along;
     bsdf_point_exit(bsdf, drawn->lobe[surface.lane], &place, &along);
-    float most = largest(along);
+    float most = f3_max_component(f3_abs(along));
     along = most >= FLT_MIN ? f3_normalize(f3_scale(along, 1.0f / most)) : came;
     bool is_here = f3_length(f3_sub(place, P)) <= here.error_m;
     if (w->reads.path_footprints)
         footprint_turn(w->hits.t[i], came, along, &path->diff);
     pass_surface(w, i, surface.lane, drawn);
-    path->flags |= PATH_SPECULAR | (largest(place) < FURTHEST_PLACE ? 0 : PATH_DEAD);
+    bool is_in_reach = f3_max_component(f3_abs(place)) < SCENE_REACH_MAX_M;
+    path->flags |= PATH_SPECULAR | (is_in_reach ? 0 : PATH_DEAD);
     path->from = place;
     ray_batch_restart(&w->rays, i, is_here ? ray_leave(&here, along) : place, along);
 }

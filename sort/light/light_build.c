@@ -17,8 +17,7 @@ static const double pi = 3.14159265358979323846;
 static double brightness(Spectrum emission)
 {
     float3 rgb = spectrum_to_rgb(emission);
-    return (double)spectrum_luminance(
-        spectrum_from_rgb(f3(fabsf(rgb.x), fabsf(rgb.y), fabsf(rgb.z))));
+    return (double)spectrum_luminance(spectrum_from_rgb(f3_abs(rgb)));
 }
 
 /* Radiant flux of infinite sources as luminance, up to a common factor: they shine into the scene's disk. */

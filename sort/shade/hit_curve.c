@@ -200,10 +200,10 @@ static float curve_error(const SceneInstance *instance, const Section *x, const 
                          const SurfaceHit *hit)
 {
     const float operations = 64.0f;
-    float reach = maxf(x->s, x->c.r) + f3_max_component(absolute(x->c.P));
-    float3 there = f3_madd(f3_splat(reach), ray->t, absolute(ray->D));
+    float reach = maxf(x->s, x->c.r) + f3_max_component(f3_abs(x->c.P));
+    float3 there = f3_madd(f3_splat(reach), ray->t, f3_abs(ray->D));
     float3 size = absolute_vector(&instance->object_to_world, there);
-    float3 n = absolute(hit->Ng);
+    float3 n = f3_abs(hit->Ng);
     return operations * RAY_ROUNDING * f3_dot(n, size) +
            f3_dot(n, instance_error(instance, hit->P));
 }

@@ -52,12 +52,6 @@ static inline void set_tangent(float3 V, float3 dVdx, float3 dVdy, uint32_t part
     normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
 }
 
-/* Returns the absolute values of the components: |a . b| <= absolute(a) . absolute(b). */
-static inline float3 absolute(float3 a)
-{
-    return f3(fabsf(a.x), fabsf(a.y), fabsf(a.z));
-}
-
 static inline float3 absolute_vector(const mat4 *m, float3 v)
 {
     const float(*a)[4] = m->m;
@@ -72,7 +66,7 @@ static inline float3 instance_error(const SceneInstance *instance, float3 P)
 {
     const float operations = 8.0f;
     const mat4 *m = &instance->object_to_world;
-    float3 size = f3_add(absolute(P), absolute(f3(m->m[0][3], m->m[1][3], m->m[2][3])));
+    float3 size = f3_add(f3_abs(P), f3_abs(f3(m->m[0][3], m->m[1][3], m->m[2][3])));
     float3 there = absolute_vector(&instance->world_to_object, size);
     return f3_scale(absolute_vector(m, there), operations * RAY_ROUNDING);
 }

@@ -483,8 +483,8 @@ static Status describe_closure(const BsdfDecl *decl, Arena *arena, SslClosureRow
         args[i] = (SslClosureArg){copy_text(arena, arg->name), arg->type_name->basic};
         is_good = args[i].name != NULL;
     }
-    const uint32_t elsewhere =
-        SSL_LOBE_TRANSPARENT | SSL_LOBE_PORTAL; /* rays of shadows go straight */
+    /* Shadow rays go straight on, so portals are not transparent to them. */
+    const uint32_t elsewhere = SSL_LOBE_TRANSPARENT | SSL_LOBE_PORTAL;
     for (uint32_t k = 0; k < decl->lobes.count; ++k)
         if ((decl->lobes.data[k].flags & elsewhere) == SSL_LOBE_TRANSPARENT)
             out->flags |= SSL_CLOSURE_TRANSPARENT;
