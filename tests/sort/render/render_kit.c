@@ -309,6 +309,22 @@ Hash128 kit_render_bits(const Kit *kit, const RenderOptions *options, RenderStat
     return hash;
 }
 
+void kit_assert_equal_bits(const Kit *kit, const RenderOptions *options)
+{
+    static const struct {
+        uint32_t threads, wave;
+    } ways[] = {{2, 0}, {8, 0}, {8, 8}, {8, 200}};
+    RenderOptions own = *options;
+    own.thread_count = 1;
+    Hash128 one = kit_render_bits(kit, &own, NULL);
+    for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
+        own.thread_count = ways[i].threads;
+        own.wave_capacity = ways[i].wave;
+        if (!hash128_equal(one, kit_render_bits(kit, &own, NULL)))
+            fail_msg("%u threads, waves of %u differ", ways[i].threads, ways[i].wave);
+    }
+}
+
 float *kit_aov(Render *render, FilmAov aov)
 {
     const FilmDesc *film = film_desc(render_film(render));

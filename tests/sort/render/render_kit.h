@@ -68,6 +68,8 @@ float *kit_pixels(Render *render, uint32_t *out_count);
 Hash128 kit_bits(Render *render);
 /* Renders, and hashes the picture. out_stats may be NULL. */
 Hash128 kit_render_bits(const Kit *kit, const RenderOptions *options, RenderStats *out_stats);
+/* Fails unless pictures by one thread and by several threads and waves of several sizes have equal bits. */
+void kit_assert_equal_bits(const Kit *kit, const RenderOptions *options);
 /* One AOV of a finished render that holds it, owned by the caller. */
 float *kit_aov(Render *render, FilmAov aov);
 /* Mean and standard error of channel c over all pixels. */

@@ -281,16 +281,7 @@ static void test_render_motion_bits_do_not_depend_on_threads_or_waves(void **sta
                 sky);
     RenderOptions options = kit_options(kit);
     SETTING_SET(options.settings, samples, 16);
-    options.thread_count = 1;
-    Hash128 one = kit_render_bits(kit, &options, NULL);
-    static const struct {
-        uint32_t threads, wave;
-    } ways[] = {{2, 0}, {8, 0}, {8, 8}, {8, 200}};
-    for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
-        options.thread_count = ways[i].threads;
-        options.wave_capacity = ways[i].wave;
-        assert_true(hash128_equal(one, kit_render_bits(kit, &options, NULL)));
-    }
+    kit_assert_equal_bits(kit, &options);
 }
 
 static int setup(void **state)

@@ -19,6 +19,9 @@ static const char portal_ssl[] =
     "shader lost(out closure surface)\n{\n"
     "    const float none = log(global_value<position>.x - 1e9) * 1e30 * 1e30;\n"
     "    surface = make_closure<RayPortal>(color(1), float3(none - none), float3(0));\n}\n"
+    "shader half_lost(out closure surface)\n{\n"
+    "    const float none = log(global_value<position>.x - 1e9) * 1e30 * 1e30;\n"
+    "    surface = make_closure<RayPortal>(color(1), float3(0, none - none, 0), float3(0));\n}\n"
     "shader clear(out closure surface)\n{\n"
     "    surface = make_closure<RayPortal>(color(1), global_value<position>, float3(0));\n}\n"
     "shader bent(out closure surface)\n{\n"
@@ -122,6 +125,7 @@ static void test_portal_shows_what_lies_elsewhere(void **state)
         {"\"entry\": \"portal\", \"parameters\": {\"shift\": [1e30, 0, -1e38]}", {0, 0, 0}},
         {"\"entry\": \"clear\"", {0, 2, 0}},
         {"\"entry\": \"lost\"", {0, 0, 0}},
+        {"\"entry\": \"half_lost\"", {0, 0, 0}},
     };
     for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         double mean[3];
@@ -178,7 +182,8 @@ static void test_portal_brings_light_that_shadow_rays_miss(void **state)
     (void)state;
     double mean[3], error[3];
     light_floor(NULL, "{\"color\": [1, 1, 1]}", "", mean, error);
-    assert_near(mean[0], 0.8, 5.0 * error[0] + 1e-3);
+    assert_near(mean[0], 0.8,
+                5.0 * error[0] + 1e-5); /* a constant sky has no noise, but rounding */
     light_floor("{\"name\": \"l\", \"type\": \"distant\", \"irradiance\": [3, 3, 3], "
                 "\"transform\": [1,0,0,0, 0,1,0,0, 0,0,1,9, 0,0,0,1]}",
                 NULL, "", mean, error);
@@ -220,16 +225,7 @@ static void test_portal_has_equal_bits(void **state)
                                  "{\"name\": \"b\", \"shader\": \"m.ssl\", \"entry\": \"bent\"}",
                     .environment = "{\"color\": [0.3, 0.4, 0.5]}"});
     RenderOptions options = kit_options(&kit);
-    options.thread_count = 1;
-    Hash128 one = kit_render_bits(&kit, &options, NULL);
-    const struct {
-        uint32_t threads, wave;
-    } ways[] = {{4, 0}, {2, 8}, {2, 200}};
-    for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
-        options.thread_count = ways[i].threads;
-        options.wave_capacity = ways[i].wave;
-        assert_true(hash128_equal(one, kit_render_bits(&kit, &options, NULL)));
-    }
+    kit_assert_equal_bits(&kit, &options);
     strbuf_free(&meshes);
     kit_end(&kit);
 }

@@ -245,17 +245,7 @@ static void test_bits_do_not_depend_on_threads_or_waves(void **state)
                           .materials = materials,
                           .environment = "{\"color\": [0.3, 0.4, 0.5]}"});
     RenderOptions options = kit_options(&kit);
-    options.thread_count = 1;
-    Hash128 one = kit_render_bits(&kit, &options, NULL);
-    const struct {
-        uint32_t threads, wave;
-    } ways[] = {{4, 0}, {2, 8}, {2, 200}};
-    for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
-        options.thread_count = ways[i].threads;
-        options.wave_capacity = ways[i].wave;
-        if (!hash128_equal(one, kit_render_bits(&kit, &options, NULL)))
-            fail_msg("%u threads, waves of %u differ", ways[i].threads, ways[i].wave);
-    }
+    kit_assert_equal_bits(&kit, &options);
     strbuf_free(&meshes);
     kit_end(&kit);
 }
