@@ -133,7 +133,7 @@ static void find_sky_places(Wave *w)
         if (leaves_scene(w, i) && !(w->paths[i].flags & PATH_SPECULAR))
             w->members[count++] = i;
     for (uint32_t begin = 0; begin < count; begin += SSL_BLOCK) {
-        SkyRays rays;
+        EnvironmentRays rays;
         EnvironmentPlace places[SSL_BLOCK];
         const uint32_t *paths = w->members + begin;
         uint32_t lanes = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;

@@ -143,7 +143,8 @@ void environment_finish(const SceneEnvironment *environment, const EnvironmentTa
 }
 
 void environment_find(const SceneEnvironment *environment, const EnvironmentTable *table,
-                      const SkyRays *rays, uint16_t lanes, EnvironmentPlace out_places[SSL_BLOCK])
+                      const EnvironmentRays *rays, uint16_t lanes,
+                      EnvironmentPlace out_places[SSL_BLOCK])
 {
     SkyRows sky;
     EnvironmentCell cells[SSL_BLOCK];

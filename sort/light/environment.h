@@ -39,12 +39,13 @@ void environment_finish(const SceneEnvironment *environment, const EnvironmentTa
                         EnvironmentPlace out_places[SSL_BLOCK]);
 
 /* Rays that leave the scene, in world space: their directions, and the surfaces that they come from as in SkyFacing. */
-typedef struct SkyRays {
+typedef struct EnvironmentRays {
     WideRow direction[3], normal[3];
     uint32_t sides[SSL_BLOCK];
-} SkyRays;
+} EnvironmentRays;
 /* Writes the places in the map of the directions of `lanes`, and the densities in solid angle with which they are drawn. */
 void environment_find(const SceneEnvironment *environment, const EnvironmentTable *table,
-                      const SkyRays *rays, uint16_t lanes, EnvironmentPlace out_places[SSL_BLOCK]);
+                      const EnvironmentRays *rays, uint16_t lanes,
+                      EnvironmentPlace out_places[SSL_BLOCK]);
 
 #endif

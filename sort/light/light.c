@@ -192,7 +192,7 @@ bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t 
     return true;
 }
 
-void lights_find_sky(const Lights *lights, const SkyRays *rays, uint16_t lanes,
+void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, uint16_t lanes,
                      EnvironmentPlace out_places[SSL_BLOCK])
 {
     const SceneEnvironment *e = &lights->scene->environment;

@@ -151,7 +151,7 @@ uint32_t lights_infinite_count(const Lights *lights);
 bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
                          float3 direction, const EnvironmentPlace *sky, LightHit *out_hit);
 /* Writes where in the environment the rays of `lanes` end (environment_find); zeros without an environment. */
-void lights_find_sky(const Lights *lights, const SkyRays *rays, uint16_t lanes,
+void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, uint16_t lanes,
                      EnvironmentPlace out_places[SSL_BLOCK]);
 /* Returns whether a lobe that draws a place of the environment with this density cannot tell more of it than the radiance of
  * the table's cell, in *out_radiance. */

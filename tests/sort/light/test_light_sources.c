@@ -20,7 +20,7 @@
 static EnvironmentPlace find_direction(const SceneEnvironment *e, const EnvironmentTable *table,
                                        const SkyFacing *facing, float3 direction)
 {
-    SkyRays rays = {.sides = {facing->sides}};
+    EnvironmentRays rays = {.sides = {facing->sides}};
     EnvironmentPlace places[SSL_BLOCK];
     wide_set3(rays.direction, 0, direction);
     wide_set3(rays.normal, 0, facing->normal);
@@ -32,7 +32,7 @@ static EnvironmentPlace find_direction(const SceneEnvironment *e, const Environm
 static bool infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
                          float3 direction, LightHit *out_hit)
 {
-    SkyRays rays = {.sides = {from->sides}};
+    EnvironmentRays rays = {.sides = {from->sides}};
     EnvironmentPlace places[SSL_BLOCK];
     wide_set3(rays.direction, 0, direction);
     wide_set3(rays.normal, 0, from->normal);
