@@ -7,8 +7,8 @@
 #     spare     scripts/test --all leaves it out
 # The build for the thread sanitizer makes those with `threads` alone, and others by their names, test_AREA_NAME.
 #
-# sort_test_cost(NAME SECONDS): what a long test takes in CI. Tests begin in the order of their cost, those without in the
-# order of their numbers, so that no long one goes on alone when all others have ended.
+# sort_test_cost(NAME SECONDS): what a long test takes in that suite of CI where it takes longest. Tests begin in the order of
+# their cost, those without in the order of their numbers, so that no long one goes on alone when all others have ended.
 function(sort_test_cost name seconds)
     set_tests_properties(${name} PROPERTIES COST ${seconds})
 endfunction()
