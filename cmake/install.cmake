@@ -17,7 +17,7 @@ install(TARGETS ${programs} RUNTIME DESTINATION bin)
 install(TARGETS ${plugins} LIBRARY DESTINATION lib/sort-renderer RUNTIME DESTINATION lib/sort-renderer)
 install(PROGRAMS tools/sort_farm/sort-farm DESTINATION bin)
 install(DIRECTORY python/sort_package python/sort_farm DESTINATION lib/python3/dist-packages
-    FILES_MATCHING PATTERN "*.py")
+    FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 install(FILES README.md CONTRIBUTING.md CHANGELOG.md DESTINATION share/doc/sort-renderer)
 install(FILES LICENSE DESTINATION share/doc/sort-renderer RENAME copyright)
 install(DIRECTORY docs DESTINATION share/doc/sort-renderer PATTERN .clang-tidy EXCLUDE)

@@ -20,7 +20,7 @@ POLL_S, POLL_MAX_S = 0.01, 0.2  # between two looks at the tasks: seldom while n
 
 def own_command() -> list[str]:
     """How this program is started again, from any folder."""
-    return [sys.executable, "-I", "-S", "-B", os.path.abspath(sys.argv[0])]
+    return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
 
 
 class Pool:
