@@ -70,6 +70,8 @@ class MitsubaWriter:
         self.folder, self._meshes = folder, 0
         self._lines = ['<scene version="3.0.0">',
                        *(f'<default name="{name}" value="{side}"/>' for name, side in zip(("width", "height"), resolution)),
+                       '<default name="watertight" value="false"/>',
+                       '<boolean name="embree_use_robust_intersections" value="$watertight"/>',
                        '<integrator type="path">', f'<integer name="max_depth" value="{max_depth + 1}"/>',
                        f'<integer name="rr_depth" value="{ROULETTE_DEPTH}"/>',
                        f'<boolean name="hide_emitters" value="{"true" if hides_emitters else "false"}"/>', "</integrator>",
