@@ -69,7 +69,7 @@ void lessons_finish(Wave *w)
     for (uint32_t k = 0; k < w->sample_count; ++k) {
         const PathLesson *lesson = &w->lessons[k];
         uint64_t random = hash_mix64((uint64_t)w->pixels[k].y << 48 |
-                                     (uint64_t)w->pixels[k].x << 32 | w->job.sample);
+                                     (uint64_t)w->pixels[k].x << 32 | w->pixels[k].sample);
         for (uint32_t v = 0; v < lesson->count; ++v)
             record(w->shared->learner, &lesson->vertex[v],
                    hash_mix64(random + 0x9e3779b97f4a7c15u * (v + 1)));

@@ -106,7 +106,7 @@ static void start_path(Wave *w, uint32_t sample)
     uint32_t i = w->count;
     EmittedRay emitted;
     SampleKey key = sampler_key(&s->sampler, w->pixels[sample].x, w->pixels[sample].y,
-                                w->job.sample, s->seed, s->samples);
+                                w->pixels[sample].sample, s->seed, s->samples);
     float time = w->reads.time ? sampler_1d(&s->sampler, key, SAMPLE_TIME) : 0.0f;
     LightEmissionDraw draw = draw_emission(w, key, time);
     if (!light_emission_sample(s->emission, &draw, &emitted))

@@ -9,11 +9,12 @@
 /* A square of pixels whose samples start together: that of a corner at multiples of SIDE in the frame. Their rays search
  * the scene as one bundle, and what one meets may depend on the others: so all that get this sample are traced, also
  * those that other jobs start. */
-enum { SIDE = 4 };
+enum { SIDE = WAVE_BUNDLE_SIDE };
 _Static_assert(SIDE *SIDE == (int)SSL_BLOCK && SIDE * SIDE == (int)RAY_BUNDLE,
                "a square is a block of lanes");
 typedef struct PixelBlock {
     uint32_t x, y;         /* of the corner */
+    uint32_t sample;       /* which of each pixel's */
     uint16_t live, inside; /* pixels that get the sample; those of them that the job starts */
     SampleKey key[SSL_BLOCK];
     CameraRows camera;
@@ -58,7 +59,7 @@ static void start_sample(Wave *w, uint32_t index)
                                        [FILM_AT_MIP] = FILM_UNKNOWN,
                                        [FILM_AT_ROUGHNESS] = FILM_UNKNOWN,
                                        [FILM_AT_MIST] = 1.0f},
-                               .is_odd = w->job.sample & 1};
+                               .is_odd = w->pixels[index].sample & 1};
     else
         memset(sample, 0, offsetof(FilmSample, caught));
     if (w->path_kinds)
@@ -106,8 +107,8 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
     path->flags = PATH_SPECULAR | (w->light_paths ? PATH_LAST : 0);
     path->history.kind = RAY_CAMERA;
     path->sample = index;
+    w->pixels[index] = (SamplePixel){pixel_x(block, k), pixel_y(block, k), block->sample};
     start_sample(w, index);
-    w->pixels[index] = (SamplePixel){pixel_x(block, k), pixel_y(block, k)};
     if (!is_seen)
         return;
     if (w->reads.path_footprints)
@@ -178,10 +179,15 @@ static void find_pixels(const Wave *w, PixelBlock *block)
         if (cropped >> k & 1 && film_is_done(s->film, pixel_x(block, k), pixel_y(block, k)))
             block->live &= (uint16_t)~(1u << k);
     block->inside = block->live & lanes_in(block, job->x, job->y, job->width, job->height);
+}
+
+static void find_keys(const Wave *w, PixelBlock *block)
+{
+    const WaveShared *s = w->shared;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         if (block->live >> k & 1)
             block->key[k] = sampler_key(&s->sampler, pixel_x(block, k), pixel_y(block, k),
-                                        job->sample, s->seed, s->samples);
+                                        block->sample, s->seed, s->samples);
 }
 
 void stage_camera(Wave *w)
@@ -192,8 +198,11 @@ void stage_camera(Wave *w)
     for (block.y = job->y / SIDE * SIDE; block.y < job->y + job->height; block.y += SIDE)
         for (block.x = job->x / SIDE * SIDE; block.x < job->x + job->width; block.x += SIDE) {
             find_pixels(w, &block);
-            if (block.inside)
+            block.sample = block.inside ? job->sample : job->sample_end;
+            for (; block.sample < job->sample_end; ++block.sample) {
+                find_keys(w, &block);
                 start_paths(w, &block);
+            }
         }
     w->counters.paths += w->sample_count;
     w->counters.rays += w->count;

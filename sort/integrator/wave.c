@@ -296,7 +296,7 @@ static bool follow_light(Wave *w)
 void wave_run(Wave *w, const WaveJob *job)
 {
     uint64_t start_ns = clock_now_ns();
-    ASSERT((uint64_t)job->width * job->height <= w->capacity);
+    ASSERT(wave_job_samples(job) <= w->capacity);
     w->job = *job;
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     if (w->caustics)

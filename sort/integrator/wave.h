@@ -24,6 +24,8 @@
 
 enum {
     WAVE_CAPACITY_DEFAULT = 1024,
+    /* Camera rays of squares of so many pixels, at multiples of it in the frame, search the scene together. */
+    WAVE_BUNDLE_SIDE = 4,
     WAVE_TRANSPARENT_MAX = 128,
     WAVE_ROULETTE_DEPTH = 3,
     /* After so many scatters inside a translucent body the path ends. */
@@ -84,10 +86,16 @@ static inline bool wave_gathers_light(const WaveShared *s)
     return s->view == WAVE_VIEW_NONE || s->view == WAVE_VIEW_COST || s->view == WAVE_VIEW_LIGHT;
 }
 
-/* A job is one sample of each pixel of a rectangle in frame coordinates; width * height <= the wave's capacity. */
+/* The samples [sample, sample_end) of each pixel of a rectangle in frame coordinates; as many as the wave's capacity at most. */
 typedef struct WaveJob {
-    uint32_t x, y, width, height, sample;
+    uint32_t x, y, width, height;
+    uint32_t sample, sample_end;
 } WaveJob;
+
+static inline uint64_t wave_job_samples(const WaveJob *job)
+{
+    return (uint64_t)job->width * job->height * (job->sample_end - job->sample);
+}
 
 typedef enum WaveStage {
     WAVE_STAGE_CAMERA,

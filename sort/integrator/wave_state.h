@@ -195,9 +195,9 @@ typedef struct WaveReads {
     uint32_t least_limit;
 } WaveReads;
 
-/* A pixel of the frame. */
+/* A pixel of the frame, and which of its samples it is. */
 typedef struct SamplePixel {
-    uint32_t x, y;
+    uint32_t x, y, sample;
 } SamplePixel;
 
 typedef struct Caustics Caustics;

@@ -118,8 +118,8 @@ Status render_probe(Render *r, const ProbeDesc *desc, float out_rgba[4], Error *
     uint32_t begin = r->schedule.sample_begin, left = r->schedule.sample_end - begin;
     for (uint32_t i = 0; status == STATUS_OK && i < desc->sample_count && i < left; ++i) {
         p.sample = begin + i;
-        wave_run(bench.wave,
-                 &(WaveJob){.x = x, .y = y, .width = 1, .height = 1, .sample = p.sample});
+        const WaveJob job = {x, y, 1, 1, p.sample, p.sample + 1};
+        wave_run(bench.wave, &job);
     }
     bench_destroy(&bench);
     if (status == STATUS_OK && texture_store_has_failed(r->store))

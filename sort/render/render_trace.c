@@ -1,5 +1,6 @@
 /* Runs the schedule on workers and fibers, a segment at a time: between two segments no sample is under way,
  * the film is what the first k jobs make it, and it may be written down, judged or left. */
+#include "sort/render/job_parts.h"
 #include "sort/render/render_state.h"
 
 #include "base/alloc.h"
@@ -11,8 +12,7 @@ typedef struct FiberState {
     Arena *arena;
     Wave *wave;
     uint64_t rays_reported;
-    WaveJob job;      /* under way: the next sample is job.sample */
-    uint32_t job_end; /* past its last sample; 0: none is under way */
+    JobParts parts; /* of the job under way */
 } FiberState;
 
 static void *worker_begin(void *data, uint32_t worker)
@@ -76,52 +76,35 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     return fiber;
 }
 
-/* Runs a job through the wave, a few rows or a part of a row at a time if it is larger. For WAVE_VIEW_COST each sample
- * runs alone. */
-static void run_job(const Render *r, Wave *wave, const WaveJob *job)
-{
-    uint32_t capacity = r->shared.view == WAVE_VIEW_COST ? 1 : r->options.wave_capacity;
-    uint32_t width = job->width < capacity ? job->width : capacity;
-    ASSERT(width > 0 && job->height > 0);
-    uint32_t rows = capacity / width < job->height ? capacity / width : job->height;
-    for (uint32_t y = 0; y < job->height; y += rows) {
-        for (uint32_t x = 0; x < job->width; x += width) {
-            WaveJob part = {.x = job->x + x, .y = job->y + y, .sample = job->sample};
-            part.width = job->width - x < width ? job->width - x : width;
-            part.height = job->height - y < rows ? job->height - y : rows;
-            wave_run(wave, &part);
-        }
-    }
-}
-
 bool render_is_stopped(const Render *r)
 {
     return r->options.stop && atomic_load(r->options.stop);
 }
 
-/* One sample of a job, so that the scheduler may let others go on with theirs before the next. */
+/* A part of a job, so that the scheduler may let others go on with theirs before the next. */
 static bool fiber_step(void *data, void *fiber_state)
 {
     Render *r = data;
     FiberState *fiber = fiber_state;
-    WaveJob *job = &fiber->job;
+    WaveJob job, part;
     if (render_is_stopped(r))
         return false;
-    if (fiber->job_end == 0 && !schedule_take(r->running, job, &fiber->job_end)) {
-        fiber->job_end = 0;
-        return false;
+    if (!job_parts_next(&fiber->parts, &part)) {
+        if (!schedule_take(r->running, &job))
+            return false;
+        /* For WAVE_VIEW_COST each sample runs alone. */
+        job_parts_begin(&fiber->parts, &job,
+                        r->shared.view == WAVE_VIEW_COST ? 1 : r->options.wave_capacity);
+        CHECK(job_parts_next(&fiber->parts, &part));
     }
-    ASSERT(job->sample < fiber->job_end);
-    run_job(r, fiber->wave, job);
+    wave_run(fiber->wave, &part);
     WaveCounters counters = wave_counters(fiber->wave);
     uint64_t rays = counters.rays + counters.shadow_rays;
     ASSERT(rays >= fiber->rays_reported);
     atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
     if (r->running == &r->schedule)
-        atomic_fetch_add(&r->paths_done, (uint64_t)job->width * job->height);
+        atomic_fetch_add(&r->paths_done, wave_job_samples(&part));
     fiber->rays_reported = rays;
-    if (++job->sample == fiber->job_end)
-        fiber->job_end = 0;
     return true;
 }
 

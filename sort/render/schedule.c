@@ -146,21 +146,20 @@ static JobPart part_at(const Schedule *s, uint64_t k)
                      .end = pass_sample(s, pass + 1)};
 }
 
-/* Writes job k to *out_job, and returns the end of its samples. */
-static uint32_t job_at(const Schedule *s, uint64_t k, WaveJob *out_job)
+static WaveJob job_at(const Schedule *s, uint64_t k)
 {
     JobPart part = part_at(s, k);
     ASSERT(part.position < schedule_tile_count(s) && part.begin < part.end);
     uint32_t x = part.position % s->tiles_x * SCHEDULE_TILE,
              y = part.position / s->tiles_x * SCHEDULE_TILE;
-    *out_job = (WaveJob){
+    return (WaveJob){
         .x = s->x + x,
         .y = s->y + y,
         .width = s->width - x < SCHEDULE_TILE ? s->width - x : SCHEDULE_TILE,
         .height = s->height - y < SCHEDULE_TILE ? s->height - y : SCHEDULE_TILE,
         .sample = part.begin,
+        .sample_end = part.end,
     };
-    return part.end;
 }
 
 void schedule_widen(Schedule *s)
@@ -180,22 +179,19 @@ uint64_t schedule_path_count(const Schedule *s, uint64_t jobs)
         return (uint64_t)s->width * s->height * (s->sample_end - s->sample_begin);
     uint64_t count = 0;
     for (uint64_t k = 0; k < jobs; ++k) {
-        WaveJob job;
-        uint32_t end = job_at(s, k, &job);
-        count += (uint64_t)job.width * job.height * (end - job.sample);
+        WaveJob job = job_at(s, k);
+        count += wave_job_samples(&job);
     }
     return count;
 }
 
-bool schedule_take(Schedule *s, WaveJob *out_job, uint32_t *out_end)
+bool schedule_take(Schedule *s, WaveJob *out_job)
 {
     mutex_lock(&s->lock);
     bool is_taken =
         s->next < schedule_job_count(s) && (!s->may_begin || s->may_begin(s->data, s->next));
-    if (is_taken) {
-        *out_end = job_at(s, s->next, out_job);
-        ++s->next;
-    }
+    if (is_taken)
+        *out_job = job_at(s, s->next++);
     mutex_unlock(&s->lock);
     return is_taken;
 }

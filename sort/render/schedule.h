@@ -67,8 +67,7 @@ uint64_t schedule_path_count(const Schedule *s, uint64_t jobs); /* in the first 
 /* The first sample that the job's pass takes; past the last job: sample_end. Of passes that are not widened. */
 uint32_t schedule_job_sample(const Schedule *s, uint64_t job);
 
-/* Takes the next job: samples [out_job->sample, *out_end) of its rectangle. Returns false when none is left or the
- * schedule pauses. Any thread. */
-bool schedule_take(Schedule *s, WaveJob *out_job, uint32_t *out_end);
+/* Takes the next job. Returns false when none is left or the schedule pauses. Any thread. */
+bool schedule_take(Schedule *s, WaveJob *out_job);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct Taken {
 static void take(Schedule *s, Taken *t)
 {
     WaveJob job;
-    uint32_t end = 0;
-    assert_true(schedule_take(s, &job, &end));
+    assert_true(schedule_take(s, &job));
+    uint32_t end = job.sample_end;
     uint32_t tile = (job.y - 7) / SCHEDULE_TILE * 4 + (job.x - 5) / SCHEDULE_TILE;
     assert_true(tile < TILES && job.sample < end && end <= SAMPLES_MAX);
     for (uint32_t i = job.sample; i < end; ++i)
@@ -53,8 +53,7 @@ static void check(uint32_t begin, uint32_t end, uint32_t pass_samples, uint64_t 
         take(now, t);
     }
     WaveJob job;
-    uint32_t job_end;
-    assert_false(schedule_take(now, &job, &job_end));
+    assert_false(schedule_take(now, &job));
     assert_int_equal(t->paths, (uint64_t)WIDTH * HEIGHT * (end - begin));
     assert_int_equal(schedule_path_count(now, k), t->paths);
     for (uint32_t tile = 0; tile < TILES; ++tile)
@@ -87,12 +86,11 @@ static void test_schedule_turns_where_it_stands(void **state)
     (void)state;
     Schedule s;
     WaveJob job;
-    uint32_t end;
     schedule_init(&s, &(ScheduleDesc){0, 0, 10 * SCHEDULE_TILE, SCHEDULE_TILE, 0, 600,
                                       SCHEDULE_PASS_SAMPLES});
     schedule_widen(&s);
     uint32_t turns = 0, last = 0;
-    for (uint32_t i = 0; schedule_take(&s, &job, &end); ++i) {
+    for (uint32_t i = 0; schedule_take(&s, &job); ++i) {
         uint32_t x = job.x / SCHEDULE_TILE;
         if (i % 10 == 0 && i > 0) {
             assert_int_equal(x, last);
