@@ -39,9 +39,13 @@ typedef enum SampleSlot {
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 
+/* The dimension of a slot, as a constant. */
+#define SAMPLE_DIMENSION(depth, slot)                                                              \
+    ((uint32_t)SAMPLE_CAMERA_COUNT + (depth) * (uint32_t)SAMPLE_SLOT_COUNT + (uint32_t)(slot))
+
 static inline uint32_t sample_dimension(uint32_t depth, SampleSlot slot)
 {
-    return (uint32_t)SAMPLE_CAMERA_COUNT + depth * (uint32_t)SAMPLE_SLOT_COUNT + (uint32_t)slot;
+    return SAMPLE_DIMENSION(depth, slot);
 }
 
 /* 16 bytes, made once a path by sampler_key(). `stream` is a hash of (x, y, seed), or of what shares one. */

@@ -1,6 +1,6 @@
 /* The stateless samplers.
  *
- * Sobol, padded [Burley2020]. Each dimension shuffles the sample index by one Owen scramble, takes the first
+ * Sobol [Burley2020]. Each dimension shuffles the sample index by one Owen scramble, takes the first
  * two Sobol dimensions of the shuffled index, and Owen-scrambles each. An Owen scramble is done as Laine and
  * Karras do it: on the bit-reversed number, with a hash in which every bit depends only on lower ones
  * [LaineKarras2011], constants of [Vegdahl2021]. Bit reversals cancel in pairs:
@@ -12,6 +12,12 @@
  * which sampler.ssl computes for many points at once.
  *
  * Shuffling keeps aligned runs of 2^k indices together, so each such run is a scrambled (0,k,2)-net.
+ *
+ * Pairs of some dimensions share the shuffle of their path, and each takes the index in an order of its own: i' times a
+ * triangular matrix of bits with ones on its diagonal, which keeps runs together, too. So each pair is a (0,2)-sequence as
+ * before, and several of them are one digital net of four or more dimensions, whose matrices were searched for the least
+ * variance of what depends on two or three pairs (net_orders). Two pairs of one order would be worse than padded ones:
+ * where one is in a stratum, so is the other.
  *
  * Blue noise [Ahmed2020] is in the key alone. Pixels share one stream, and the index is the pixel's place in a
  * Z-order, then the sample in 2^m bits: runs of 2^m indices are pixels, runs of 4^k 2^m are squares of pixels,
@@ -83,12 +89,48 @@ static inline uint32_t y_seed(uint64_t h)
     return (uint32_t)(h * 0xd6e8feb86659fd93u >> 32);
 }
 
+/* The order in which a dimension takes the shared index: masks of bits for sampler.ssl. */
+typedef struct NetOrder {
+    bool is_shared; /* false: the dimension has a shuffle of its own */
+    int32_t near, far;
+} NetOrder;
+
+#define NEAR(down1, down2, down3) ((down3) << 20 | (down2) << 10 | (down1))
+
+/* Found one after the other, by climbing from random masks, each against those before it: the least sum over pairs of orders,
+ * and over some triples, of the variance of a scrambled net [Owen1997] against that of padded pairs, for a function whose details
+ * halve in variance with each halving of their size in any dimension. The mean over these pairs is 0.64 of padded pairs' with 64
+ * samples, 0.51 with 256, 0.56 with 1,024 and 0.36 with 4,096. Boxes of 2^-10 of the volume are even in all pairs of orders in the end. */
+static const NetOrder net_orders[] = {
+    [SAMPLE_PIXEL] = {true, 0, 0},
+    [SAMPLE_DIMENSION(0, SAMPLE_BSDF_UV)] = {true, NEAR(0x3cf, 0x34b, 0x229), 0x194195f},
+    [SAMPLE_DIMENSION(0, SAMPLE_LIGHT_UV)] = {true, NEAR(0x326, 0x0e9, 0x02d), 0x035cb3b},
+    [SAMPLE_DIMENSION(1, SAMPLE_BSDF_UV)] = {true, NEAR(0x32f, 0x040, 0x3a7), 0x02faa67},
+    [SAMPLE_DIMENSION(1, SAMPLE_LIGHT_UV)] = {true, NEAR(0x200, 0x10f, 0x2ac), 0x186eb17},
+    [SAMPLE_DIMENSION(2, SAMPLE_BSDF_UV)] = {true, NEAR(0x098, 0x07e, 0x3a3), 0x047223b},
+};
+
+static inline const NetOrder *net_order(uint32_t dimension)
+{
+    static const NetOrder padded = {false, 0, 0};
+    return dimension < SORT_COUNT_OF(net_orders) ? &net_orders[dimension] : &padded;
+}
+
+/* What shuffles the index of a dimension of this order: its own hash, or what the path's dimensions share. */
+static inline int32_t order_seed(SampleKey key, uint64_t h, const NetOrder *order)
+{
+    return (int32_t)(uint32_t)(order->is_shared ? key.stream : h);
+}
+
 static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, SamplerRows *rows)
 {
     uint64_t h = dimension_hash(*key, dimension);
+    const NetOrder *order = net_order(dimension);
     ASSERT(lane < SSL_BLOCK);
     rows->index[lane] = (int32_t)key->index;
-    rows->order_seed[lane] = (int32_t)(uint32_t)h;
+    rows->order_seed[lane] = order_seed(*key, h, order);
+    rows->near[lane] = order->near;
+    rows->far[lane] = order->far;
     rows->x_seed[lane] = (int32_t)(h >> 32);
     rows->y_seed[lane] = (int32_t)y_seed(h);
 }
@@ -148,7 +190,10 @@ void sampler_pairs_points(const Sampler *s, const SampleKey *const keys[],
     {
         gather(keys[k], dimensions[k], k, &rows);
         uint64_t h = dimension_hash(*keys[k], dimensions[k] + step);
-        rows.order_seed2[k] = (int32_t)(uint32_t)h;
+        const NetOrder *order = net_order(dimensions[k] + step);
+        rows.order_seed2[k] = order_seed(*keys[k], h, order);
+        rows.near2[k] = order->near;
+        rows.far2[k] = order->far;
         rows.x_seed2[k] = (int32_t)(h >> 32);
         rows.y_seed2[k] = (int32_t)y_seed(h);
     }

@@ -1,9 +1,11 @@
 /* Where all random numbers of a render come from. Stateless: a number is a pure function of
  * (SampleKey, dimension), the same on every thread and machine.
  *
- * sobol        each dimension is its own Owen-scrambled, shuffled (0,2)-sequence, padded [Burley2020]:
- *              any aligned run of 2^k samples of a pixel is stratified in every elementary interval,
- *              dimensions are independent of each other, and there is no table to run out of.
+ * sobol        each dimension is its own Owen-scrambled, shuffled (0,2)-sequence [Burley2020]: any aligned run of 2^k
+ *              samples of a pixel is stratified in every elementary interval. The pairs that decide most of a
+ *              picture's noise, of the pixel and of the first surfaces, are stratified against one another, too
+ *              (decision 0150); other dimensions are padded: independent of all others. There is no table to
+ *              run out of.
  * independent  a hash; for tests and comparisons.
  * blue-noise   sobol's numbers, handed out along a scrambled Z-order of the pixels [Ahmed2020]: the samples of
  *              all pixels of an aligned square of 2^k x 2^k are one stratified set, so that what one pixel gets

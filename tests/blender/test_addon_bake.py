@@ -147,7 +147,7 @@ class BakeTest(unittest.TestCase):
         kit.add_camera((4, -3, 3), (0.95, 0, 0.9))
         kit.material_of(self.ball, "ShaderNodeBsdfGlossy", Roughness=0.15)
         image = image_of([self.ball])
-        above = self.compare("COMBINED", [self.ball], image)
+        above = self.compare("COMBINED", [self.ball], image, mean=0.04)  # Cycles' seeds have a standard deviation of 2 %
         self.scene.render.bake.view_from = "ACTIVE_CAMERA"
         try:
             seen = self.compare("COMBINED", [self.ball], image, mean=0.015)

@@ -78,7 +78,8 @@ static double fresnel(double degrees, double eta)
 
 #define WHITE_SKY "{\"color\": [1, 1, 1]}"
 
-/* Under a uniform sky of radiance 1, all light is 1 and colours are albedos. */
+/* Under a uniform sky of radiance 1, all light is 1 and colours are albedos. Tolerances are at least four
+ * standard deviations over seeds. */
 static void test_light_passes_in_a_furnace(void **state)
 {
     (void)state;
@@ -89,26 +90,26 @@ static void test_light_passes_in_a_furnace(void **state)
         bool is_ball;
         double expected[PASSES], tolerance;
     } cases[] = {
-        {"make_closure<Lambert>(color(0.6, 0.5, 0), N)", 30, true, {0.6, 1, 0}, 1e-4},
-        {"make_closure<Translucent>(color(0.6), N)", 30, false, {0.6, 1, 0}, 1e-4},
+        {"make_closure<Lambert>(color(0.6, 0.5, 0), N)", 30, true, {0.6, 1, 0}, 1.4e-3},
+        {"make_closure<Translucent>(color(0.6), N)", 30, false, {0.6, 1, 0}, 1.4e-3},
         {"make_closure<Conductor>(color(0.6), 0, N)", 0, true, {0, 0, 0, 0.6, 1, 0}, 1e-4},
         {"make_closure<Conductor>(color(1), 0.6, N)", 60, true, {0, 0, 0, 1, 1, 0}, 5e-3},
         {"make_closure<Velvet>(color(0), 0.6, N) + make_closure<ToonGlossy>(color(0.4), 0.2, 0, N)",
          0,
          true,
          {0, 0, 0, 0.4, 1, 0},
-         1e-3},
+         3e-3},
         {"make_closure<ThinDielectric>(1.5, 0, color(1), color(0.5), N)",
          60,
          false,
          {0, 0, 0, sheet, 1, 0, 0.5 * (1 - sheet), 1, 0},
-         1e-3},
+         5e-3},
         /* Into denser matter radiance is less by the square of the index, for it narrows. */
         {"make_closure<Dielectric>(1.5, 0, color(1), color(1), N)",
          60,
          false,
          {0, 0, 0, f, 1, 0, 1 - f, 1 / 2.25, 0},
-         1e-3},
+         5e-3},
         {"make_closure<Refraction>(color(0.5), 1.5, 0, 0, N)",
          20,
          false,

@@ -69,7 +69,7 @@ static void test_sampler_values_are_fixed(void **state)
     uint32_t got[] = {(uint32_t)(a.x * 0x1p24f), (uint32_t)(a.y * 0x1p24f),
                       (uint32_t)(b.x * 0x1p24f), (uint32_t)(b.y * 0x1p24f),
                       (uint32_t)(c.x * 0x1p24f), (uint32_t)(c.y * 0x1p24f)};
-    uint32_t expected[] = {0xab7d8e, 0xe60e02, 0x632f37, 0x94d31e, 0xff7bdb, 0xd41984};
+    uint32_t expected[] = {0xba6d8f, 0x6a3c81, 0x632f37, 0x94d31e, 0xff7bdb, 0xd41984};
     for (size_t i = 0; i < SORT_COUNT_OF(got); ++i)
         assert_int_equal(got[i], expected[i]);
 }
@@ -111,6 +111,46 @@ static void test_sampler_pairs_are_nets(void **state)
             check_net(sample_key(trial * 13, trial, 0, trial / 3), trial * 5, trial * trial, k);
 }
 
+/* Returns the mean square error of 64 samples, over many pixels, for the fraction of a and b for which both pairs lie below the
+ * diagonal, which is 1/4. */
+static double square_error(uint32_t a, uint32_t b)
+{
+    enum { PIXELS = 4000, SAMPLES = 64 };
+    double sum = 0;
+    for (uint32_t pixel = 0; pixel < PIXELS; ++pixel) {
+        uint32_t both = 0;
+        for (uint32_t i = 0; i < SAMPLES; ++i) {
+            SampleKey key = sample_key(pixel, 1, i, 2);
+            float2 u = sampler_2d(&sobol, key, a), v = sampler_2d(&sobol, key, b);
+            both += u.x + u.y < 1.0f && v.x + v.y < 1.0f;
+        }
+        double error = (double)both / SAMPLES - 0.25;
+        sum += error * error;
+    }
+    return sum / PIXELS;
+}
+
+/* Pairs of the pixel and of the first surfaces are stratified against one another. Pairs of an order that they shared would have more
+ * than the error of padded ones. */
+static void test_sampler_nets_span_surfaces(void **state)
+{
+    (void)state;
+    const uint32_t pixel = SAMPLE_PIXEL,
+                   light[] = {SAMPLE_DIMENSION(0, SAMPLE_LIGHT_UV),
+                              SAMPLE_DIMENSION(1, SAMPLE_LIGHT_UV)},
+                   scatter[] = {SAMPLE_DIMENSION(0, SAMPLE_BSDF_UV),
+                                SAMPLE_DIMENSION(1, SAMPLE_BSDF_UV),
+                                SAMPLE_DIMENSION(2, SAMPLE_BSDF_UV)};
+    const uint32_t shared[][2] = {{pixel, scatter[0]},      {pixel, light[0]},
+                                  {light[0], scatter[0]},   {pixel, scatter[1]},
+                                  {scatter[0], light[1]},   {scatter[0], scatter[1]},
+                                  {scatter[1], scatter[2]}, {light[1], scatter[1]}};
+    double padded =
+        square_error(SAMPLE_DIMENSION(5, SAMPLE_LIGHT_UV), SAMPLE_DIMENSION(6, SAMPLE_BSDF_UV));
+    for (size_t k = 0; k < SORT_COUNT_OF(shared); ++k)
+        assert_true(square_error(shared[k][0], shared[k][1]) < 0.7 * padded);
+}
+
 static void test_sampler_numbers_are_stratified(void **state)
 {
     (void)state;
@@ -143,14 +183,15 @@ static uint32_t cell_of(float x, float y)
 static void test_sampler_is_uniform_and_dimensions_are_independent(void **state)
 {
     (void)state;
-    static const uint32_t pairs[][2] = {{0, 1}, {0, 3}, {3, 11}, {10, 11}, {11, 27}, {8, 1000}};
+    static const uint32_t pairs[][2] = {{0, 1},  {0, 3},  {3, 11}, {10, 11}, {8, 1000}, {0, 9},
+                                        {0, 11}, {9, 11}, {9, 27}, {11, 25}, {11, 27},  {27, 43}};
     double significance = chi2_sidak(0.01, SAMPLER_KIND_COUNT * SORT_COUNT_OF(pairs) * 3);
     for (uint32_t kind = 0; kind < SAMPLER_KIND_COUNT; ++kind)
         for (uint32_t p = 0; p < SORT_COUNT_OF(pairs); ++p) {
             Sampler s = {(SamplerKind)kind};
             uint64_t point[CELLS] = {0}, across[CELLS] = {0}, mixed[CELLS] = {0};
             for (uint32_t i = 0; i < 1u << 16; ++i) {
-                SampleKey key = sampler_key(&s, i & 255, i >> 8, p, 0, 8);
+                SampleKey key = sampler_key(&s, i & 255, i >> 8, p % 8, 0, 8);
                 float2 a = sampler_2d(&s, key, pairs[p][0]), b = sampler_2d(&s, key, pairs[p][1]);
                 ++point[cell_of(a.x, a.y)];
                 ++across[cell_of(a.x, b.x)];
@@ -238,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_sampler_values_are_fixed),
         cmocka_unit_test(test_sampler_dimensions_do_not_collide),
         cmocka_unit_test(test_sampler_pairs_are_nets),
+        cmocka_unit_test(test_sampler_nets_span_surfaces),
         cmocka_unit_test(test_sampler_numbers_are_stratified),
         cmocka_unit_test(test_sampler_is_uniform_and_dimensions_are_independent),
         cmocka_unit_test(test_sampler_has_no_correlations),
