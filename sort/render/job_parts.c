@@ -1,8 +1,7 @@
 #include "sort/render/job_parts.h"
 
 #include "base/check.h"
-
-enum { SIDE_MAX = 32 };
+#include "sort/render/schedule.h"
 
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
@@ -24,7 +23,7 @@ void job_parts_begin(JobParts *parts, const WaveJob *job, uint32_t capacity)
         width /= 2;
     if (width * height > capacity)
         height = 1;
-    while (height < SIDE_MAX && 2 * samples * width * height <= capacity)
+    while (height < SCHEDULE_TILE && 2 * samples * width * height <= capacity)
         if (width <= height)
             width *= 2;
         else
