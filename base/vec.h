@@ -88,6 +88,10 @@ static inline float maxf(float a, float b)
 {
     return a > b ? a : b;
 }
+static inline uint32_t minu(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
 static inline float f3_max_component(float3 a)
 {
     return maxf(a.x, maxf(a.y, a.z));

@@ -198,8 +198,8 @@ void stage_camera(Wave *w)
     for (block.y = job->y / SIDE * SIDE; block.y < job->y + job->height; block.y += SIDE)
         for (block.x = job->x / SIDE * SIDE; block.x < job->x + job->width; block.x += SIDE) {
             find_pixels(w, &block);
-            block.sample = block.inside ? job->sample : job->sample_end;
-            for (; block.sample < job->sample_end; ++block.sample) {
+            block.sample = job->sample;
+            for (; block.inside && block.sample < job->sample_end; ++block.sample) {
                 find_keys(w, &block);
                 start_paths(w, &block);
             }

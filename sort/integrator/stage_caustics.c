@@ -230,11 +230,6 @@ bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
 
 /* --- the stage ------------------------------------------------------------------------------------------ */
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns how many surfaces a walk that begins where path i stands may pass; 0: none begins. Whatever lobe scatters the path here,
  * none of its limits ends it on that way: then scattering finds all that walks do. */
 static uint32_t room_at(const Wave *w, uint32_t i)
@@ -254,9 +249,9 @@ static uint32_t room_at(const Wave *w, uint32_t i)
         history->transmission + 1u >= limit->max_transmission ||
         path->depth + 1 >= limit->max_depth)
         return 0;
-    uint32_t room = least(limit->max_depth - path->depth - 1,
-                          limit->max_transmission - history->transmission - 1);
-    return least(room, CAUSTIC_SURFACES_MAX);
+    uint32_t room = minu(limit->max_depth - path->depth - 1,
+                         limit->max_transmission - history->transmission - 1);
+    return minu(room, CAUSTIC_SURFACES_MAX);
 }
 
 /* Begins walks from the points of `count` <= SSL_BLOCK paths. */

@@ -3,15 +3,10 @@
 #include "base/check.h"
 #include "sort/render/schedule.h"
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The length of a part that begins at x: parts stand at multiples of their size in the frame, as bundles of camera rays do. */
 static uint32_t length(uint32_t x, uint32_t size, uint32_t end)
 {
-    return smaller(size - x % size, end - x);
+    return minu(size - x % size, end - x);
 }
 
 void job_parts_begin(JobParts *parts, const WaveJob *job, uint32_t capacity)
@@ -48,7 +43,7 @@ bool job_parts_next(JobParts *parts, WaveJob *out_part)
                           .width = length(parts->x, parts->width, x_end),
                           .height = length(parts->y, parts->height, y_end),
                           .sample = parts->sample};
-    parts->sample += smaller(parts->samples, job->sample_end - parts->sample);
+    parts->sample += minu(parts->samples, job->sample_end - parts->sample);
     out_part->sample_end = parts->sample;
     if (parts->sample < job->sample_end)
         return true;
