@@ -12,6 +12,7 @@ struct Progress {
     const Render *render;
     ProgressKind kind;
     FILE *out;
+    void (*lost)(void); /* NULL: none */
     uint64_t start_ns;
     Mutex lock;
     Cond changed;
@@ -76,6 +77,8 @@ static void show(const Progress *p, bool is_last)
         show_bar(p, is_last);
     else
         show_json(p);
+    if (p->lost && ferror(p->out))
+        p->lost();
 }
 
 static void run(void *data)
@@ -93,8 +96,8 @@ static void run(void *data)
     mutex_unlock(&p->lock);
 }
 
-Status progress_start(const Render *render, ProgressKind kind, FILE *out, Progress **out_progress,
-                      Error *err)
+Status progress_start(const Render *render, ProgressKind kind, FILE *out, void (*lost)(void),
+                      Progress **out_progress, Error *err)
 {
     *out_progress = NULL;
     if (kind == PROGRESS_NONE)
@@ -102,7 +105,8 @@ Status progress_start(const Render *render, ProgressKind kind, FILE *out, Progre
     Progress *p = MEM_NEW(Progress);
     if (!p)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    *p = (Progress){.render = render, .kind = kind, .out = out, .start_ns = clock_now_ns()};
+    *p = (Progress){
+        .render = render, .kind = kind, .out = out, .lost = lost, .start_ns = clock_now_ns()};
     mutex_init(&p->lock);
     cond_init(&p->changed);
     Status status = thread_create("progress", 0, run, p, &p->thread, err);

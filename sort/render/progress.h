@@ -10,9 +10,11 @@ typedef enum ProgressKind { PROGRESS_NONE, PROGRESS_BAR, PROGRESS_JSON } Progres
 
 typedef struct Progress Progress;
 
-/* `out` is borrowed. Call it before render_run, progress_stop after it. */
-Status progress_start(const Render *render, ProgressKind kind, FILE *out, Progress **out_progress,
-                      Error *err) SORT_MUST_CHECK;
+/* `out` is borrowed. `lost` is called, from any thread, once `out` cannot be written, with errno set: the render of a reader that is
+ * gone may have to end. NULL: the render goes on unseen. Call progress_start before render_run,
+ * progress_stop after it. */
+Status progress_start(const Render *render, ProgressKind kind, FILE *out, void (*lost)(void),
+                      Progress **out_progress, Error *err) SORT_MUST_CHECK;
 /* Shows the last state and ends. NULL is fine. */
 void progress_stop(Progress *progress);
 

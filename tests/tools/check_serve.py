@@ -182,15 +182,18 @@ def check_stop(folder):
             code = server.process.wait(30)
             expect(code == (4 if is_busy else 0), f"the end of input: exit code {code}")
             expect(served(other, folder, []) == fresh(folder, scene, *cache), "the other renderer")
-    for sign, code in ((signal.SIGINT, 4), (signal.SIGTERM, 4), (None, 1)):  # None: events cannot be written
+    for sign, code, is_tracing in ((signal.SIGINT, 4, False), (signal.SIGTERM, 4, False), (signal.SIGTERM, 4, True),
+                                   (None, 1, False), (None, 1, True)):  # None: events cannot be written
         with Server(folder) as server:
             server.do("load", scene=str(scene), options=cache)
             server.send("render", **long)
+            while is_tracing and server.event()["event"] != "progress":
+                pass
             if sign:
                 server.process.send_signal(sign)
             else:
                 server.process.stdout.close()
-            said = server.process.stderr.read().decode()
+            said = server.last_words()
             expect(server.process.wait(30) == code and ("interrupted" if sign else "standard output cannot") in said, f"{sign}: {said}")
     unreadable = os.open(folder, os.O_RDONLY)
     done = subprocess.run([BIN / "sort-render", "serve"], stdin=unreadable, capture_output=True, text=True, timeout=30, check=False)

@@ -33,11 +33,20 @@ class Server:
                 pass
         self.process.wait()
 
-    def event(self):
+    def patiently(self, read):
+        """What `read` returns; the renderer is killed if that takes too long."""
         alarm = threading.Timer(PATIENCE_S, self.process.kill)
         alarm.start()
-        line = self.process.stdout.readline()
+        what = read()
         alarm.cancel()
+        return what
+
+    def last_words(self):
+        """All that the renderer says on standard error until it ends."""
+        return self.patiently(self.process.stderr.read).decode()
+
+    def event(self):
+        line = self.patiently(self.process.stdout.readline)
         if not line:
             raise OSError(f"the renderer ended with {self.process.wait()}: {self.process.stderr.read().decode()}")
         self.events.append(json.loads(line))

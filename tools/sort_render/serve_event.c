@@ -20,17 +20,21 @@ void serve_event_begin(ServeEvent *event, const char *name, int64_t id)
         json_write_i64(&event->json, "id", id);
 }
 
+void serve_output_lost(void)
+{
+    Error err = {0};
+    (void)error_set(&err, STATUS_IO, "standard output cannot be written: %s", strerror(errno));
+    interrupt_end(tool_fail(&err, EXIT_FAILED));
+}
+
 void serve_event_send(ServeEvent *event)
 {
     json_write_end(&event->json);
     strbuf_append_char(&event->text, '\n');
     if (!event->text.failed)
         (void)fwrite(event->text.data, 1, event->text.size_bytes, stdout);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        Error err = {0};
-        (void)error_set(&err, STATUS_IO, "standard output cannot be written: %s", strerror(errno));
-        interrupt_end(tool_fail(&err, EXIT_FAILED));
-    }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        serve_output_lost();
     strbuf_free(&event->text);
 }
 

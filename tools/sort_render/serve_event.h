@@ -13,9 +13,12 @@ typedef struct ServeEvent {
 
 /* Begins an event of this name, of the command with this id (or SERVE_NO_ID). The event stays where it is until it is sent. */
 void serve_event_begin(ServeEvent *event, const char *name, int64_t id);
-/* Prints the event in one call, so that lines of several threads do not mix. If standard output cannot be
- * written, the program ends: whoever reads events is gone. SIGPIPE must be ignored. Any thread. */
+/* Prints the event in one call, so that lines of several threads do not mix; serve_output_lost if that fails. SIGPIPE must be
+ * ignored. Any thread. */
 void serve_event_send(ServeEvent *event);
+
+/* Ends the program with a message, by errno: standard output cannot be written, so whoever reads events is gone. Any thread. */
+_Noreturn void serve_output_lost(void);
 
 /* Sends an event with a field `text`. */
 void serve_tell(const char *name, int64_t id, const char *text);

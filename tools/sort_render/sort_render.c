@@ -240,8 +240,8 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     interrupt_hold(true); /* from here on there is something to lose */
     if (start_monitor(c, render, log, &monitor, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
-    if (progress_start(render, kind, kind == PROGRESS_JSON ? stdout : stderr, &progress, &err) !=
-        STATUS_OK) {
+    if (progress_start(render, kind, kind == PROGRESS_JSON ? stdout : stderr, NULL, &progress,
+                       &err) != STATUS_OK) {
         monitor_stop(monitor, NULL);
         return tool_fail(&err, EXIT_FAILED);
     }

@@ -254,7 +254,7 @@ static Status render_picture(Picture *p, Loaded *l, Error *err)
     Progress *progress;
     StrBuf report = {0};
     TRY(prepare(p, l, err));
-    TRY(progress_start(l->render, PROGRESS_JSON, stdout, &progress, err));
+    TRY(progress_start(l->render, PROGRESS_JSON, stdout, serve_output_lost, &progress, err));
     Status status = render_run(l->render, err);
     progress_stop(progress);
     TRY(status);
