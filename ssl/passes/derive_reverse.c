@@ -10,8 +10,8 @@
  *
  * Inside IF and LOOP the adjoints of values from outside begin with what they are and come out as results.
  *
- * An adjoint that is zero because another side was chosen, or because an element was not read, is marked: products with
- * it are 0 even where a value is infinite, as in forward mode, where a tangent is chosen and not multiplied.
+ * An adjoint that is exactly zero, because another side was chosen or a factor is zero, adds exactly zero, even where a
+ * value is infinite: so what comes on other ways is not lost (ir_path_backward).
  * [Griewank2008 ch. 3, Radul2023] */
 #include "base/check.h"
 #include "ssl/ir/ir_arith.h"
@@ -40,7 +40,6 @@ typedef struct Reverse {
     const IrFunc *f;
     const uint8_t *active;
     IrValue *adjoints;       /* [value of f]; 0: zero */
-    uint8_t *masked;         /* [value of f]: the adjoint may be a zero that was chosen */
     Tape **tapes;            /* [instruction of f]; NULL: not taped */
     IrRegionId taping;       /* loops of this region are taped */
     uint32_t *inside, *seen; /* [value of f]: stamps of find_outer */
@@ -81,12 +80,11 @@ static bool is_zero(Reverse *r, IrValue v)
 }
 
 /* Adds to the adjoint of an active value. */
-static void add(Reverse *r, IrValue v, IrValue adjoint, bool is_masked)
+static void add(Reverse *r, IrValue v, IrValue adjoint)
 {
     if (!r->active[v] || is_zero(r, adjoint))
         return;
     IrValue old = r->adjoints[v];
-    r->masked[v] |= is_masked;
     if (is_zero(r, old))
         r->adjoints[v] = adjoint;
     else if (ir_is_array(ir_type(r->f, v)))
@@ -103,11 +101,6 @@ static IrValue adjoint_or_zero(Reverse *r, IrValue v)
 
 /* --- single operations ------------------------------------------------------------------------ */
 
-static bool is_linear(uint32_t op)
-{
-    return op == IR_FADD || op == IR_FSUB || op == IR_FNEG;
-}
-
 static void back_array(Reverse *r, const IrInst *inst, const IrValue *args, IrValue adjoint)
 {
     const IrValue *source = ir_args(r->f, inst);
@@ -115,22 +108,20 @@ static void back_array(Reverse *r, const IrInst *inst, const IrValue *args, IrVa
     if (inst->op == IR_ARRAY) {
         for (uint32_t i = 0; i < inst->arg_count; ++i)
             if (r->active[source[i]])
-                add(r, source[i], ir_build2(b, IR_ARRAY_GET, adjoint, ir_const_int(b, (int32_t)i)),
-                    true);
+                add(r, source[i], ir_build2(b, IR_ARRAY_GET, adjoint, ir_const_int(b, (int32_t)i)));
     } else if (inst->op == IR_ARRAY_GET) {
         if (!r->active[source[0]])
             return;
         IrValue old = adjoint_or_zero(r, source[0]);
         IrValue sum = ir_add(b, ir_build2(b, IR_ARRAY_GET, old, args[1]), adjoint);
         r->adjoints[source[0]] = ir_build3(b, IR_ARRAY_SET, old, args[1], sum);
-        r->masked[source[0]] = 1;
     } else {
         ASSERT(inst->op == IR_ARRAY_SET);
         if (r->active[source[2]])
-            add(r, source[2], ir_build2(b, IR_ARRAY_GET, adjoint, args[1]), true);
+            add(r, source[2], ir_build2(b, IR_ARRAY_GET, adjoint, args[1]));
         if (r->active[source[0]])
-            add(r, source[0], ir_build3(b, IR_ARRAY_SET, adjoint, args[1], ir_const_float(b, 0.0f)),
-                true);
+            add(r, source[0],
+                ir_build3(b, IR_ARRAY_SET, adjoint, args[1], ir_const_float(b, 0.0f)));
     }
 }
 
@@ -145,20 +136,16 @@ static void back_operation(Reverse *r, const IrInst *inst)
     IrChoice choice;
     IrValue zero = ir_const_float(r->b, 0.0f);
     if (ir_choice(r->b, (IrOp)inst->op, args, &choice)) {
-        add(r, source[choice.if_true], ir_build_select(r->b, choice.cond, adjoint, zero), true);
-        add(r, source[choice.if_false], ir_build_select(r->b, choice.cond, zero, adjoint), true);
+        add(r, source[choice.if_true], ir_build_select(r->b, choice.cond, adjoint, zero));
+        add(r, source[choice.if_false], ir_build_select(r->b, choice.cond, zero, adjoint));
         return;
     }
     ASSERT(inst->arg_count <= 2);
     for (uint32_t i = 0; i < inst->arg_count; ++i) {
         if (!r->active[source[i]])
             continue;
-        IrValue tangents[2] = {0};
-        tangents[i] = adjoint;
-        IrValue part = ir_tangent(r->b, (IrOp)inst->op, args, r->clone->map[v], tangents);
-        if (part && r->masked[v] && !is_linear(inst->op))
-            part = ir_finite(r->b, part);
-        add(r, source[i], part, r->masked[v]);
+        add(r, source[i],
+            ir_path_backward(r->b, (IrOp)inst->op, args, r->clone->map[v], i, adjoint));
     }
 }
 
@@ -206,7 +193,7 @@ static void back_recursive(Reverse *r, const IrInst *inst)
                   args.count, types.data, types.count, results);
     for (uint32_t i = 0, at = 0; i < inst->arg_count; ++i)
         if (derive_is_float(ir_type(r->f, source[i])))
-            add(r, source[i], results[at++], true);
+            add(r, source[i], results[at++]);
 }
 
 /* Calls the function's own derivative: pairs go in and come out, adjoints of results go in. */
@@ -249,7 +236,7 @@ static void back_own(Reverse *r, const IrInst *inst, const IrDiffFacts *facts)
     ir_build_call(r->b, facts->backward, args.data, args.count, types.data, types.count, results);
     for (uint32_t i = 0; i < targets.count; ++i)
         if (targets.data[i])
-            add(r, targets.data[i], results[i], true);
+            add(r, targets.data[i], results[i]);
 }
 
 static void back_call(Reverse *r, const IrInst *inst)
@@ -320,8 +307,7 @@ static void back_arm(Reverse *r, const IrInst *inst, IrRegionId region)
 {
     copy_region(r, region);
     for (uint32_t i = 0; i < inst->result_count; ++i)
-        add(r, ir_yield_args(r->f, region)[i], r->adjoints[inst->result_first + i],
-            r->masked[inst->result_first + i]);
+        add(r, ir_yield_args(r->f, region)[i], r->adjoints[inst->result_first + i]);
     walk_back(r, region);
 }
 
@@ -340,8 +326,8 @@ static bool back_as_choice(Reverse *r, const IrInst *inst)
         IrValue adjoint = r->adjoints[inst->result_first + i];
         if (!adjoint)
             continue;
-        add(r, x[i], ir_build_select(r->b, cond, adjoint, zero), true);
-        add(r, y[i], ir_build_select(r->b, cond, zero, adjoint), true);
+        add(r, x[i], ir_build_select(r->b, cond, adjoint, zero));
+        add(r, y[i], ir_build_select(r->b, cond, zero, adjoint));
     }
     return true;
 }
@@ -569,7 +555,7 @@ static void build_back_loop(Reverse *r, IrInstId id, const uint32_t *states, uin
         r->adjoints[outer->data[i]] = state[1 + state_count + i];
     copy_region(r, inst->region_first);
     for (uint32_t i = 0; i < state_count; ++i)
-        add(r, yields[1 + states[i]], state[1 + i], true);
+        add(r, yields[1 + states[i]], state[1 + i]);
     walk_back(r, inst->region_first);
     next[0] = ir_build2(r->b, IR_ISUB, state[0], one);
     for (uint32_t i = 0; i < state_count; ++i)
@@ -595,10 +581,8 @@ static void back_loop(Reverse *r, IrInstId id)
     IrValue *adjoints = ARENA_ARRAY(arena, IrValue, count);
     for (uint32_t i = 0; i < state_count; ++i)
         adjoints[i] = adjoint_or_zero(r, inst->result_first + states[i]);
-    for (uint32_t i = 0; i < outer.count; ++i) {
-        r->masked[outer.data[i]] = 1;
+    for (uint32_t i = 0; i < outer.count; ++i)
         adjoints[state_count + i] = adjoint_or_zero(r, outer.data[i]);
-    }
     if (tape->loop.is_bounded) {
         build_back_loop(r, id, states, state_count, &outer, adjoints);
     } else { /* when the tape was too short, nothing is added: the fault says so */
@@ -615,7 +599,7 @@ static void back_loop(Reverse *r, IrInstId id)
     for (uint32_t i = 0; i < outer.count; ++i)
         r->adjoints[outer.data[i]] = adjoints[state_count + i];
     for (uint32_t i = 0; i < state_count; ++i)
-        add(r, ir_args(r->f, inst)[states[i]], adjoints[i], true);
+        add(r, ir_args(r->f, inst)[states[i]], adjoints[i]);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -670,7 +654,6 @@ void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBu
                  .f = f,
                  .active = active,
                  .adjoints = ARENA_ARRAY(arena, IrValue, f->values.count),
-                 .masked = ARENA_ARRAY(arena, uint8_t, f->values.count),
                  .tapes = ARENA_ARRAY(arena, Tape *, f->insts.count),
                  .inside = ARENA_ARRAY(arena, uint32_t, f->values.count),
                  .seen = ARENA_ARRAY(arena, uint32_t, f->values.count)};
@@ -682,7 +665,7 @@ void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBu
     copy_region(&r, f->body);
     for (uint32_t i = 0; i < f->result_count; ++i)
         if (adjoints[i])
-            add(&r, ir_yield_args(f, f->body)[i], adjoints[i], false);
+            add(&r, ir_yield_args(f, f->body)[i], adjoints[i]);
     walk_back(&r, f->body);
     for (uint32_t i = 0; i < body->param_count; ++i)
         out_adjoints[i] = r.adjoints[body->param_first + i];

@@ -67,6 +67,12 @@ static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, const IrValue 
     return subtract(b, t[0], ir_finite(b, ir_mul(b, ir_build1(b, IR_ROUND, quotient), t[1])));
 }
 
+static bool is_square(IrBuilder *b, const IrValue *pow_args)
+{
+    float exponent;
+    return ir_is_const_float(b, pow_args[1], &exponent) && exponent == 2.0f;
+}
+
 /* x^e: e v x'/x, which keeps the sign at x < 0 with a whole e and is 0 where the value is held at 0; at
  * x = 0 it is x' for e = 1, else 0 (exact for e > 1, the guard for e < 1). With respect to e: v ln x e'
  * where x > 0. */
@@ -74,8 +80,7 @@ static IrValue of_pow(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *
 {
     IrValue zero = ir_const_float(b, 0.0f), one = ir_const_float(b, 1.0f), by_base = 0,
             by_exponent = 0;
-    float exponent;
-    if (!t[1] && ir_is_const_float(b, a[1], &exponent) && exponent == 2.0f) {
+    if (!t[1] && is_square(b, a)) {
         IrValue half = ir_mul(b, a[0], t[0]);
         return ir_add(b, half, half);
     }
@@ -255,6 +260,84 @@ bool ir_choice(IrBuilder *b, IrOp op, const IrValue *args, IrChoice *out)
     }
 }
 
+/* --- by paths --------------------------------------------------------------------------------- */
+
+/* Returns factor * other, given as `product`: 0 where it is NaN although the factor is exactly 0. The product is tested, not
+ * the factor alone, because this code may be differentiated itself: where it is finite its derivative stays as it is. */
+static IrValue zero_wins(IrBuilder *b, IrValue factor, IrValue product)
+{
+    IrValue zero = ir_const_float(b, 0.0f);
+    IrValue loses =
+        ir_build2(b, IR_BAND, ir_build1(b, IR_ISNAN, product), ir_build2(b, IR_FEQ, factor, zero));
+    return ir_build_select(b, loses, zero, product);
+}
+
+/* Returns whether a value is finite for any arguments of the operation that computed it, or NaN. */
+static bool is_always_finite(IrBuilder *b, IrValue v)
+{
+    float x;
+    if (ir_is_const_float(b, v, &x))
+        return fabsf(x) <= FLT_MAX;
+    const IrFunc *f = ir_build_func(b);
+    switch (ir_inst(f, f->values.data[v].def)->op) {
+    case IR_INVSQRT:
+    case IR_LOG:
+    case IR_SIN:
+    case IR_COS:
+    case IR_ASIN:
+    case IR_ACOS:
+    case IR_ATAN:
+    case IR_ATAN2:
+    case IR_TANH:
+    case IR_I2F:
+        return true;
+    default:
+        return false;
+    }
+}
+
+IrValue ir_path_forward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                        const IrValue *tangents)
+{
+    IrValue t = ir_tangent(b, op, args, result, tangents);
+    switch (op) {
+    case IR_SQRT:
+    case IR_CBRT:
+    case IR_LOG:
+    case IR_LOG2:
+    case IR_LOG10:
+    case IR_LOG1P:
+    case IR_ASIN:
+    case IR_ACOS:
+    case IR_TANH:
+        return t ? zero_wins(b, partial1(b, op, args[0], result), t) : 0;
+    case IR_ATAN:
+        return t ? zero_wins(b, ir_div(b, ir_const_float(b, 1.0f), args[0]), t) : 0;
+    default:
+        return t;
+    }
+}
+
+IrValue ir_path_backward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                         uint32_t argument, IrValue adjoint)
+{
+    IrValue tangents[2] = {0};
+    tangents[argument] = adjoint;
+    IrValue t = ir_tangent(b, op, args, result, tangents);
+    switch (op) {
+    case IR_FMUL:
+        return is_always_finite(b, args[1 - argument]) ? t : zero_wins(b, adjoint, t);
+    case IR_SIN:
+    case IR_COS:
+    case IR_HYPOT:
+        return zero_wins(b, adjoint, t);
+    case IR_POW: /* only a square has no guard of its own */
+        return is_square(b, args) ? zero_wins(b, adjoint, t) : t;
+    default:
+        return t;
+    }
+}
+
 /* --- of any operation ------------------------------------------------------------------------- */
 
 IrValue ir_finite_all(IrBuilder *b, IrValue v)
@@ -298,7 +381,7 @@ IrValue ir_tangent_of_any(IrBuilder *b, IrOp op, const IrValue *args, uint32_t a
         break;
     }
     if (!ir_choice(b, op, args, &choice))
-        return ir_tangent(b, op, args, result, tangents);
+        return ir_path_forward(b, op, args, result, tangents);
     IrValue x = or_zero(b, args[choice.if_true], tangents[choice.if_true]);
     return ir_build_select(b, choice.cond, x,
                            or_zero(b, args[choice.if_false], tangents[choice.if_false]));

@@ -16,6 +16,16 @@
 IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
                    const IrValue *tangents);
 
+/* Like ir_tangent, for derivatives that the language takes: where the derivative on a way from an argument to a result has a
+ * factor that is exactly zero, it is exactly zero, even if another factor is infinite. So tanh(x * far) + x has the
+ * derivative 1 where `far` is infinite, in both modes: what comes on other ways is not lost. Forward, the infinite factor
+ * comes first and the zero after it, where an operation no longer depends on its argument. */
+IrValue ir_path_forward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                        const IrValue *tangents);
+/* Backward, the zero comes first: it is the adjoint of the result. Returns what it adds to the adjoint of an argument. */
+IrValue ir_path_backward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                         uint32_t argument, IrValue adjoint);
+
 /* Returns v, or 0 where v is infinite or NaN. */
 IrValue ir_finite(IrBuilder *b, IrValue v);
 

@@ -721,23 +721,29 @@ static void test_sums_refuse(void **state)
     ssl_unit_release(unit);
 }
 
-/* A gradient that overflows is told, whereas bwd_diff in the language gives zero. */
+/* A gradient that overflows is told, whereas bwd_diff in the language gives zero; behind a choice, too. */
 static void test_overflow_is_told(void **state)
 {
-    SslUnit *unit = compile(*state, "shader s(float a = 1e20, out float y) { y = a * a * 1e-10; }");
-    SslUnit *back = derive(unit, true, 0, "a", "y");
-    SslProgram *program;
-    SslSum *sum;
-    Error err = {0};
-    GridHost *grid = run_new(*state, back, 0, 1, &program);
-    seed(grid, program, "adjoint(y)", 0, 0, 3e38f);
-    grid_host_run(grid);
-    assert_int_equal(ssl_sum_create(program, &sum, &err), STATUS_OK);
-    expect_refused(ssl_sum_add(sum, grid_host_batch(grid), &err), &err, STATUS_INVALID,
-                   "gradient(a) at point 0 is inf");
-    ssl_sum_destroy(sum);
-    release(grid, program, back);
-    ssl_unit_release(unit);
+    static const char *const sources[] = {
+        "shader s(float a = 1e20, out float y) { y = a * a * 1e-10; }",
+        "shader s(float a = 1e20, out float y) { y = a > 1 ? a * a * 1e-10 : a; }",
+    };
+    for (size_t i = 0; i < SORT_COUNT_OF(sources); ++i) {
+        SslUnit *unit = compile(*state, sources[i]);
+        SslUnit *back = derive(unit, true, 0, "a", "y");
+        SslProgram *program;
+        SslSum *sum;
+        Error err = {0};
+        GridHost *grid = run_new(*state, back, 0, 1, &program);
+        seed(grid, program, "adjoint(y)", 0, 0, 3e38f);
+        grid_host_run(grid);
+        assert_int_equal(ssl_sum_create(program, &sum, &err), STATUS_OK);
+        expect_refused(ssl_sum_add(sum, grid_host_batch(grid), &err), &err, STATUS_INVALID,
+                       "gradient(a) at point 0 is inf");
+        ssl_sum_destroy(sum);
+        release(grid, program, back);
+        ssl_unit_release(unit);
+    }
 }
 
 /* --- what is refused ------------------------------------------------------------------------------ */

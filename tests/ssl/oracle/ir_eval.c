@@ -169,10 +169,6 @@ static bool eval_dual(IrOp op, const EvalScalar *a, EvalScalar *out)
     if (!dual_math(op, a[0].v, a[1].v, &r))
         return false;
     out->v = r.v;
-    out->has_overflowed =
-        a[0].has_overflowed || a[1].has_overflowed || !(fabs(r.v) <= (double)FLT_MAX);
-    if (op == IR_FMIN || op == IR_FMAX)
-        out->has_overflowed = a[r.p != 0 ? 0 : 1].has_overflowed;
     for (uint32_t k = 0; k < 2; ++k)
         out->d[k] = (a[0].d[k] != 0 ? finite_or_zero(r.p) * a[0].d[k] : 0) +
                     (a[1].d[k] != 0 ? finite_or_zero(r.q) * a[1].d[k] : 0);

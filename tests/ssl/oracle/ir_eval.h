@@ -17,8 +17,6 @@ typedef struct EvalScalar {
     float f;          /* EVAL_FLOAT */
     double v, d[2];   /* EVAL_DUAL */
     bool is_constant; /* of constants only, if `folds` */
-    /* EVAL_DUAL: a float, or one that it is computed from, is beyond the greatest float, infinite or NaN. */
-    bool has_overflowed;
 } EvalScalar;
 
 /* coord: s t ds_dx dt_dx ds_dy dt_dy blur; out: rgba, d_ds rgba, d_dt rgba. */
