@@ -60,6 +60,25 @@ static inline f32x4 f32x4_max(f32x4 a, f32x4 b)
 #endif
 }
 
+/* Returns a where the mask is -1, and b where it is 0. */
+static inline f32x4 f32x4_select(i32x4 mask, f32x4 a, f32x4 b)
+{
+    return (f32x4)(((i32x4)a & mask) | ((i32x4)b & ~mask));
+}
+
+/* Turns rows into columns. */
+static inline void f32x4_transpose(f32x4 v[4])
+{
+    f32x4 a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
+    f32x4 b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+    f32x4 c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    f32x4 d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
 /* Loads and widens four integers. Spelled out for x86, where GCC 12 splits the general form. */
 static inline f32x4 f32x4_from_u8(const uint8_t *at)
 {

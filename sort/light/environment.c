@@ -63,13 +63,14 @@ EnvironmentFootprint environment_cell(const EnvironmentTable *table, float2 uv)
 
 /* --- drawing directions --------------------------------------------------------------------- */
 
-/* Returns how the surface faces the map. */
-static SkyFacing facing_map(const SceneEnvironment *environment, const SkyFacing *facing)
+/* Returns how surfaces face the map. */
+static void face_map(const SceneEnvironment *environment, const WideRow normal[3],
+                     const uint32_t sides[SSL_BLOCK], SkyFacings *out)
 {
-    SkyFacing local = *facing;
-    if (local.sides != SKY_ALL_AROUND)
-        local.normal = mat4_vector(&environment->world_to_environment, facing->normal);
-    return local;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        wide_set3(out->normal, k,
+                  mat4_vector(&environment->world_to_environment, wide_get3(normal, k)));
+    memcpy(out->sides, sides, sizeof out->sides);
 }
 
 /* dA on the sphere is 2 pi^2 sin(theta) du dv [Pharr2023 eq. 12.9]. */
@@ -78,24 +79,13 @@ static float pdf_of_uv(float pdf_uv, float sin_theta)
     return sin_theta > 0.0f ? pdf_uv * (0.5f * SORT_INV_PI * SORT_INV_PI) / sin_theta : 0.0f;
 }
 
-void environment_begin(const SceneEnvironment *environment, const EnvironmentTable *table,
-                       const SkyFacing *facing, float2 u, EnvironmentRow *out_row)
-{
-    ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
-    *out_row = (EnvironmentRow){.u = u};
-    if (!table)
-        return;
-    SkyFacing local = facing_map(environment, facing);
-    environment_table_draw_row(table, &local, u, out_row);
-}
-
 /* Draws from the whole sphere, where there is no table. */
-static void finish_evenly(const SceneEnvironment *environment, const EnvironmentRow *rows,
-                          uint16_t lanes, WideRow out_wi[3], EnvironmentPlace *out_places)
+static void draw_evenly(const SceneEnvironment *environment, const WideRow u[2], uint16_t lanes,
+                        WideRow out_wi[3], EnvironmentPlace *out_places)
 {
     WIDE_EACH(k, lanes)
     {
-        float3 direction = warp_sphere(rows[k].u);
+        float3 direction = warp_sphere(f2(u[0][k], u[1][k]));
         wide_set3(out_wi, k, direction);
         out_places[k] =
             (EnvironmentPlace){.uv = environment_uv(environment, direction), .pdf = SORT_INV_4PI};
@@ -115,22 +105,24 @@ static void set_axes(const mat4 *m, SkyRows *sky)
     fill3(sky->z_axis, f3(m->m[0][2], m->m[1][2], m->m[2][2]));
 }
 
-void environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
-                        const EnvironmentRow rows[SSL_BLOCK], uint16_t lanes, WideRow out_wi[3],
-                        EnvironmentPlace out_places[SSL_BLOCK])
+void environment_draw(const SceneEnvironment *environment, const EnvironmentTable *table,
+                      const WideRow normal[3], const uint32_t sides[SSL_BLOCK], const WideRow u[2],
+                      uint16_t lanes, WideRow out_wi[3], EnvironmentPlace out_places[SSL_BLOCK])
 {
     SkyRows sky;
+    SkyFacings facings;
     if (!table) {
-        finish_evenly(environment, rows, lanes, out_wi, out_places);
+        draw_evenly(environment, u, lanes, out_wi, out_places);
         return;
     }
+    face_map(environment, normal, sides, &facings);
+    environment_table_draw(table, &facings, u, lanes, out_places);
     /* All lanes are computed, and angles as large as what happens to be there would take long. */
     memset(sky.u, 0, sizeof sky.u);
     memset(sky.v, 0, sizeof sky.v);
     set_axes(&environment->environment_to_world, &sky);
     WIDE_EACH(k, lanes)
     {
-        environment_table_draw_cell(table, &rows[k], &out_places[k]);
         sky.u[k] = out_places[k].uv.x, sky.v[k] = out_places[k].uv.y;
         sky.pdf_uv[k] = out_places[k].pdf;
     }
@@ -147,21 +139,17 @@ void environment_find(const SceneEnvironment *environment, const EnvironmentTabl
                       EnvironmentPlace out_places[SSL_BLOCK])
 {
     SkyRows sky;
-    EnvironmentCell cells[SSL_BLOCK];
+    SkyFacings facings;
     memcpy(sky.direction, rays->direction, sizeof sky.direction);
     memcpy(sky.n, rays->normal, sizeof sky.n);
     set_axes(&environment->world_to_environment, &sky);
     sky_place_run(&sky, lanes);
     WIDE_EACH(k, lanes)
-    {
-        const SkyFacing facing = {wide_get3(sky.facing, k), rays->sides[k]};
-        out_places[k] = (EnvironmentPlace){.uv = f2(sky.u[k], sky.v[k]), .pdf = SORT_INV_4PI};
-        if (table)
-            environment_table_find(table, &facing, out_places[k].uv, &cells[k]);
-    }
-    WIDE_EACH(k, table ? lanes : 0)
-    {
-        environment_table_weigh(table, &cells[k], &out_places[k]);
-        out_places[k].pdf = pdf_of_uv(out_places[k].pdf, sky.ring[k]);
-    }
+    out_places[k] = (EnvironmentPlace){.uv = f2(sky.u[k], sky.v[k]), .pdf = SORT_INV_4PI};
+    if (!table)
+        return;
+    memcpy(facings.normal, sky.facing, sizeof facings.normal);
+    memcpy(facings.sides, rays->sides, sizeof facings.sides);
+    environment_table_find(table, &facings, lanes, out_places);
+    WIDE_EACH(k, lanes) out_places[k].pdf = pdf_of_uv(out_places[k].pdf, sky.ring[k]);
 }

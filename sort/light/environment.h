@@ -29,16 +29,13 @@ EnvironmentFootprint environment_footprint(const SceneEnvironment *environment, 
  * where it is not, and count twice. table NULL: as of one of 1024 x 512. */
 EnvironmentFootprint environment_cell(const EnvironmentTable *table, float2 uv);
 
-/* Draws a direction in world space, in two steps as environment_table_draw_row and environment_table_draw_cell do.
- * facing: of the surface, in world space. table NULL: uniform over the sphere. */
-void environment_begin(const SceneEnvironment *environment, const EnvironmentTable *table,
-                       const SkyFacing *facing, float2 u, EnvironmentRow *out_row);
-/* Finishes the lanes of a block: writes the directions, their places in the map and their densities in solid angle. */
-void environment_finish(const SceneEnvironment *environment, const EnvironmentTable *table,
-                        const EnvironmentRow rows[SSL_BLOCK], uint16_t lanes, WideRow out_wi[3],
-                        EnvironmentPlace out_places[SSL_BLOCK]);
+/* Draws directions in world space for `lanes`: writes them, their places in the map and their densities in solid angle. normal and
+ * sides: of the surfaces that they leave, as in SkyFacings, but in world space. u: in [0, 1)^2. table NULL: uniform over the sphere. */
+void environment_draw(const SceneEnvironment *environment, const EnvironmentTable *table,
+                      const WideRow normal[3], const uint32_t sides[SSL_BLOCK], const WideRow u[2],
+                      uint16_t lanes, WideRow out_wi[3], EnvironmentPlace out_places[SSL_BLOCK]);
 
-/* Rays that leave the scene, in world space: their directions, and the surfaces that they come from as in SkyFacing. */
+/* Rays that leave the scene, in world space: their directions, and the surfaces that they come from as in SkyFacings. */
 typedef struct EnvironmentRays {
     WideRow direction[3], normal[3];
     uint32_t sides[SSL_BLOCK];

@@ -27,6 +27,7 @@ enum {
 /* Both arrays run through the blocks by rows, and through each block by rows. */
 struct EnvironmentTable {
     uint32_t width, height;
+    uint64_t per_width, per_height; /* per() */
     float3 mean;
     SkyTree tree;
     uint16_t *rows;  /* [SKY_TREE_COLUMNS * height] the rows of each block; in `sums` */
@@ -45,9 +46,15 @@ static uint32_t part_begin(uint32_t i, uint32_t parts, uint32_t cells)
     return i * cells / parts;
 }
 
-static uint32_t part_of(uint32_t cell, uint32_t parts, uint32_t cells)
+/* Returns 2^40 / cells rounded up, or 1 more: for numerators below 2^40 / cells its product with one has the quotient in front. */
+static uint64_t per(uint32_t cells)
 {
-    return ((cell + 1) * parts - 1) / cells;
+    return (1ull << 40) / cells + 1;
+}
+
+static uint32_t part_of(uint32_t cell, uint32_t parts, uint64_t per_cells)
+{
+    return (uint32_t)(((uint64_t)(cell + 1) * parts - 1) * per_cells >> 40);
 }
 
 typedef struct Block {
@@ -67,8 +74,8 @@ static inline Block block_at(const EnvironmentTable *t, uint32_t index)
 
 static inline Block block_of(const EnvironmentTable *t, uint32_t x, uint32_t y)
 {
-    return block_at(t, part_of(y, SKY_TREE_ROWS, t->height) * SKY_TREE_COLUMNS +
-                           part_of(x, SKY_TREE_COLUMNS, t->width));
+    return block_at(t, part_of(y, SKY_TREE_ROWS, t->per_height) * SKY_TREE_COLUMNS +
+                           part_of(x, SKY_TREE_COLUMNS, t->per_width));
 }
 
 static inline uint16_t *rows_of(const EnvironmentTable *t, const Block *b)
@@ -287,6 +294,7 @@ static EnvironmentTable *allocate(uint32_t width, uint32_t height)
     if (!t)
         return NULL;
     t->width = width, t->height = height;
+    t->per_width = per(width), t->per_height = per(height);
     t->rows = t->sums, t->cells = t->sums + rows;
     t->radiance = NULL;
     t->suffices_pdf = (float)((double)cells / (2.0 * TURN_PI * TURN_PI * CELLS_OF_A_WIDE_LOBE));
@@ -415,20 +423,6 @@ static inline float place(const uint16_t *begin, uint32_t count, uint32_t i, flo
     return minf(x, 0x1.fffffep-1f);
 }
 
-void environment_table_draw_row(const EnvironmentTable *table, const SkyFacing *facing, float2 u,
-                                EnvironmentRow *out_row)
-{
-    EnvironmentRow row = {.u = u};
-    row.block = sky_tree_sample(&table->tree, facing, &row.u, &row.probability);
-    Block b = block_at(table, row.block);
-    ASSERT(b.width > 0 && b.height > 0);
-    row.row = find(rows_of(table, &b), b.height, (uint32_t)(row.u.y * (float)LATTICE));
-    const uint16_t *cells = table->cells + first_cell(table, &b, row.row);
-    SORT_PREFETCH(cells);
-    SORT_PREFETCH(cells + b.width - 1);
-    *out_row = row;
-}
-
 /* The probability of an entry that has so many points of a table. */
 static inline float share_of(uint32_t points)
 {
@@ -441,20 +435,56 @@ static inline float density(const EnvironmentTable *t, float probability)
     return probability * (float)t->height * (float)t->width;
 }
 
-void environment_table_draw_cell(const EnvironmentTable *table, const EnvironmentRow *row,
-                                 EnvironmentPlace *out_place)
+/* A row of a block. */
+typedef struct Row {
+    Block block;
+    uint32_t row, cells; /* cells: its first one */
+} Row;
+
+/* Finds the row of a block that holds u, and asks for the memory of its cells. */
+static inline Row draw_row(const EnvironmentTable *t, const Block *b, float u)
 {
-    Block b = block_at(table, row->block);
-    uint32_t first = first_cell(table, &b, row->row);
-    const uint16_t *rows = rows_of(table, &b), *cells = table->cells + first;
-    uint32_t i = find(cells, b.width, (uint32_t)(row->u.x * (float)LATTICE));
-    out_place->cell = first + i;
-    prefetch_cell(table, out_place->cell);
-    out_place->pdf =
-        density(table, row->probability * share_of(points_of(rows, b.height, row->row)) *
-                           share_of(points_of(cells, b.width, i)));
-    float down = place(rows, b.height, row->row, row->u.y, b.y, table->height);
-    out_place->uv = f2(place(cells, b.width, i, row->u.x, b.x, table->width), 1.0f - down);
+    Row r = {.block = *b, .row = find(rows_of(t, b), b->height, (uint32_t)(u * (float)LATTICE))};
+    r.cells = first_cell(t, b, r.row);
+    SORT_PREFETCH(&t->cells[r.cells]);
+    SORT_PREFETCH(&t->cells[r.cells + b->width - 1]);
+    return r;
+}
+
+/* Draws a place in a row by what is left of u. probability: of the block. */
+static inline void draw_place(const EnvironmentTable *t, const Row *r, float2 u, float probability,
+                              EnvironmentPlace *out)
+{
+    const Block *b = &r->block;
+    const uint16_t *rows = rows_of(t, b), *cells = t->cells + r->cells;
+    uint32_t i = find(cells, b->width, (uint32_t)(u.x * (float)LATTICE));
+    out->cell = r->cells + i;
+    prefetch_cell(t, out->cell);
+    out->pdf = density(t, probability * share_of(points_of(rows, b->height, r->row)) *
+                              share_of(points_of(cells, b->width, i)));
+    float down = place(rows, b->height, r->row, u.y, b->y, t->height);
+    out->uv = f2(place(cells, b->width, i, u.x, b->x, t->width), 1.0f - down);
+}
+
+/* All lanes take a step before one of them takes the next, so that what it reads is on its way. */
+void environment_table_draw(const EnvironmentTable *table, const SkyFacings *facings,
+                            const WideRow u[2], uint16_t lanes,
+                            EnvironmentPlace out_places[SSL_BLOCK])
+{
+    SkyDraws draws;
+    Row rows[SSL_BLOCK];
+    memcpy(draws.u, u, sizeof draws.u);
+    sky_tree_sample(&table->tree, facings, lanes, &draws);
+    WIDE_EACH(k, lanes)
+    {
+        rows[k].block = block_at(table, draws.block[k]);
+        ASSERT(rows[k].block.width > 0 && rows[k].block.height > 0);
+        SORT_PREFETCH(rows_of(table, &rows[k].block));
+    }
+    WIDE_EACH(k, lanes) rows[k] = draw_row(table, &rows[k].block, draws.u[1][k]);
+    WIDE_EACH(k, lanes)
+    draw_place(table, &rows[k], f2(draws.u[0][k], draws.u[1][k]), draws.probability[k],
+               &out_places[k]);
 }
 
 static inline uint32_t cell_index(float x, uint32_t count)
@@ -462,25 +492,30 @@ static inline uint32_t cell_index(float x, uint32_t count)
     return (uint32_t)clampf(x * (float)count, 0.0f, (float)(count - 1));
 }
 
-void environment_table_find(const EnvironmentTable *table, const SkyFacing *facing, float2 uv,
-                            EnvironmentCell *out_cell)
+void environment_table_find(const EnvironmentTable *table, const SkyFacings *facings,
+                            uint16_t lanes, EnvironmentPlace places[SSL_BLOCK])
 {
-    uint32_t x = cell_index(uv.x, table->width), y = cell_index(1.0f - uv.y, table->height);
-    Block b = block_of(table, x, y);
-    uint32_t row = y - b.y, column = x - b.x, cell = first_cell(table, &b, row) + column;
-    prefetch_cell(table, cell);
-    float of_row = share_of(points_of(rows_of(table, &b), b.height, row));
-    *out_cell = (EnvironmentCell){.cell = cell,
-                                  .is_last = column + 1 == b.width,
-                                  .probability =
-                                      sky_tree_probability(&table->tree, facing, b.index) * of_row};
-}
-
-void environment_table_weigh(const EnvironmentTable *table, const EnvironmentCell *cell,
-                             EnvironmentPlace *out_place)
-{
-    const uint16_t *begin = table->cells + cell->cell;
-    uint32_t end = cell->is_last ? LATTICE : begin[1];
-    out_place->cell = cell->cell;
-    out_place->pdf = density(table, cell->probability * share_of(end - begin[0]));
+    SkyDraws draws;
+    float of_row[SSL_BLOCK];
+    bool is_last[SSL_BLOCK];
+    WIDE_EACH(k, lanes)
+    {
+        uint32_t x = cell_index(places[k].uv.x, table->width);
+        uint32_t y = cell_index(1.0f - places[k].uv.y, table->height);
+        Block b = block_of(table, x, y);
+        uint32_t row = y - b.y, column = x - b.x;
+        places[k].cell = first_cell(table, &b, row) + column;
+        prefetch_cell(table, places[k].cell);
+        draws.block[k] = b.index;
+        is_last[k] = column + 1 == b.width;
+        of_row[k] = share_of(points_of(rows_of(table, &b), b.height, row));
+    }
+    sky_tree_probability(&table->tree, facings, lanes, &draws);
+    WIDE_EACH(k, lanes)
+    {
+        const uint16_t *begin = table->cells + places[k].cell;
+        uint32_t end = is_last[k] ? LATTICE : begin[1];
+        float probability = draws.probability[k] * of_row[k];
+        places[k].pdf = density(table, probability * share_of(end - begin[0]));
+    }
 }

@@ -54,17 +54,6 @@ float3 environment_table_radiance(const EnvironmentTable *table, uint32_t cell);
 uint32_t environment_table_width(const EnvironmentTable *table);
 uint32_t environment_table_height(const EnvironmentTable *table);
 
-/* A row of cells that was drawn, and what is left of the random pair. */
-typedef struct EnvironmentRow {
-    float2 u;
-    float probability;
-    uint32_t block, row; /* row: of the block */
-} EnvironmentRow;
-
-/* Draws a cell in two steps, so that the memory that the second one needs is on its way while the first one is done for other
- * points. facing: in the frame of the map; u: in [0, 1)^2. */
-void environment_table_draw_row(const EnvironmentTable *table, const SkyFacing *facing, float2 u,
-                                EnvironmentRow *out_row);
 /* A point of the map, the density of drawing it, and the cell that it is in. */
 typedef struct EnvironmentPlace {
     float2 uv; /* v up */
@@ -72,20 +61,12 @@ typedef struct EnvironmentPlace {
     uint32_t cell;
 } EnvironmentPlace;
 
-void environment_table_draw_cell(const EnvironmentTable *table, const EnvironmentRow *row,
-                                 EnvironmentPlace *out_place);
-
-/* A cell, whether it is the last one of its row of a block, and the probability with which that row is drawn. */
-typedef struct EnvironmentCell {
-    uint32_t cell;
-    bool is_last;
-    float probability;
-} EnvironmentCell;
-
-/* Finds the cell of a place in the map and its density, in two steps as well. Places outside of the map count as the border. */
-void environment_table_find(const EnvironmentTable *table, const SkyFacing *facing, float2 uv,
-                            EnvironmentCell *out_cell);
-void environment_table_weigh(const EnvironmentTable *table, const EnvironmentCell *cell,
-                             EnvironmentPlace *out_place);
+/* Draws a place for each of `lanes`; others are not written. u: in [0, 1)^2. */
+void environment_table_draw(const EnvironmentTable *table, const SkyFacings *facings,
+                            const WideRow u[2], uint16_t lanes,
+                            EnvironmentPlace out_places[SSL_BLOCK]);
+/* Sets the cells and the densities of the places of `lanes` by their uv. Places outside of the map count as the border. */
+void environment_table_find(const EnvironmentTable *table, const SkyFacings *facings,
+                            uint16_t lanes, EnvironmentPlace places[SSL_BLOCK]);
 
 #endif

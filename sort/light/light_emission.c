@@ -369,13 +369,13 @@ static bool sample_environment(const LightEmission *e, const Source *s,
                                const LightEmissionDraw *draw, double chance, EmittedRay *ray)
 {
     const SceneEnvironment *environment = &e->lights->scene->environment;
-    const SkyFacing facing = {.sides = SKY_ALL_AROUND};
+    const uint32_t sides[SSL_BLOCK] = {SKY_ALL_AROUND};
+    const WideRow normal[3] = {{0.0f}};
     bool is_known = environment->kind == SCENE_ENVIRONMENT_COLOR;
-    EnvironmentRow rows[SSL_BLOCK] = {{.probability = 0.0f}};
+    const WideRow u[2] = {{draw->direction.x}, {draw->direction.y}};
     EnvironmentPlace places[SSL_BLOCK];
     alignas(64) WideRow direction[3];
-    environment_begin(environment, e->lights->environment, &facing, draw->direction, &rows[0]);
-    environment_finish(environment, e->lights->environment, rows, 1, direction, places);
+    environment_draw(environment, e->lights->environment, normal, sides, u, 1, direction, places);
     float3 wi = wide_get3(direction, 0);
     ray->place = places[0];
     if (!(ray->place.pdf > 0.0f))

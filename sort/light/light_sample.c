@@ -365,20 +365,17 @@ static bool sample_distant(const Source *s, float2 u, uint32_t k, LightRows *out
     return true;
 }
 
-/* Samples the environment: the memory of its table is asked for by all points before one of them reads it. */
+/* Samples the environment. */
 static void sample_skies(const Lights *lights, const LightQueries *queries, const Choice *choice,
                          uint16_t lanes, LightRows *out)
 {
     const SceneEnvironment *e = &lights->scene->environment;
     bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
-    EnvironmentRow rows[SSL_BLOCK];
-    WIDE_EACH(k, lanes)
-    {
-        const SkyFacing facing = {wide_get3(queries->normal, k), queries->sides[k]};
-        float2 u = f2(to_unit(choice->pick.u[k]), queries->u[1][k]);
-        environment_begin(e, lights->environment, &facing, u, &rows[k]);
-    }
-    environment_finish(e, lights->environment, rows, lanes, out->wi, out->place);
+    alignas(64) WideRow u[2] = {{0.0f}};
+    WIDE_EACH(k, lanes) u[0][k] = to_unit(choice->pick.u[k]);
+    memcpy(u[1], queries->u[1], sizeof u[1]);
+    environment_draw(e, lights->environment, queries->normal, queries->sides, u, lanes, out->wi,
+                     out->place);
     WIDE_EACH(k, lanes)
     {
         out->distance_m[k] = INFINITY;

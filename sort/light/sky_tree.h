@@ -10,7 +10,7 @@
 #ifndef SORT_LIGHT_SKY_TREE_H
 #define SORT_LIGHT_SKY_TREE_H
 
-#include "base/vec.h"
+#include "sort/wide/wide.h"
 
 enum {
     SKY_TREE_LEVELS = 4,
@@ -27,11 +27,11 @@ typedef enum SkySides {
     SKY_BELOW = 2
 } SkySides;
 
-/* How a surface faces the map. */
-typedef struct SkyFacing {
-    float3 normal;  /* unit, in the frame of the map; any with SKY_ALL_AROUND */
-    uint32_t sides; /* SkySides */
-} SkyFacing;
+/* How the surfaces of a block of points face the map. */
+typedef struct SkyFacings {
+    WideRow normal[3];         /* unit, in the frame of the map; any with SKY_ALL_AROUND */
+    uint32_t sides[SSL_BLOCK]; /* SkySides */
+} SkyFacings;
 
 /* What comes from the directions of a block: the sum of weights, and that of weights times unit directions. */
 typedef struct SkyBlock {
@@ -50,10 +50,19 @@ typedef struct SkyTree {
 
 /* blocks: [SKY_TREE_BLOCKS] by rows; weights are not negative, and at least one is positive. */
 void sky_tree_build(const SkyBlock *blocks, SkyTree *out_tree);
-/* Draws a block. u: in [0, 1)^2; it becomes what is left of it, again uniform in [0, 1)^2. */
-uint32_t sky_tree_sample(const SkyTree *tree, const SkyFacing *facing, float2 *u,
-                         float *out_probability);
-/* Returns the probability with which sky_tree_sample draws a block. */
-float sky_tree_probability(const SkyTree *tree, const SkyFacing *facing, uint32_t block);
+
+/* The part of the sky of each point of a block. */
+typedef struct SkyDraws {
+    WideRow u[2]; /* in [0, 1)^2; drawing makes it what is left of it, again uniform in [0, 1)^2 */
+    WideRow probability;       /* with which the part is drawn */
+    uint32_t block[SSL_BLOCK]; /* the part */
+} SkyDraws;
+
+/* Draws a part for each point of `lanes` by its u; other points mean nothing. What a point draws does not depend on others. */
+void sky_tree_sample(const SkyTree *tree, const SkyFacings *facings, uint16_t lanes,
+                     SkyDraws *draws);
+/* Sets the probabilities with which sky_tree_sample draws the parts of `lanes`. */
+void sky_tree_probability(const SkyTree *tree, const SkyFacings *facings, uint16_t lanes,
+                          SkyDraws *draws);
 
 #endif

@@ -76,11 +76,13 @@ static void run_sobol_1d(void *data)
     sink = sum;
 }
 
-/* A sky, and the surface that looks at it. */
+/* A sky, and surfaces that look at it. */
 typedef struct SkyBench {
     EnvironmentTable *table;
-    SkyFacing facing;
+    SkyFacings facings;
 } SkyBench;
+
+enum { ALL_LANES = (1u << SSL_BLOCK) - 1u };
 
 static Status random_row(void *data, uint32_t width, float v_low, float v_high,
                          float3 *out_radiance, Error *err)
@@ -92,34 +94,41 @@ static Status random_row(void *data, uint32_t width, float v_low, float v_high,
     return STATUS_OK;
 }
 
-static void run_sky(void *data)
+static void draw_pair(uint32_t i, WideRow out_u[2])
 {
     const Sampler sobol = {SAMPLER_SOBOL};
+    float2 u = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0);
+    out_u[0][i % SSL_BLOCK] = u.x, out_u[1][i % SSL_BLOCK] = u.y;
+}
+
+static void run_sky(void *data)
+{
     const SkyBench *sky = data;
     float sum = 0.0f;
+    WideRow u[2];
+    EnvironmentPlace places[SSL_BLOCK] = {{.cell = 0}};
     for (uint32_t i = 0; i < call_count; ++i) {
-        EnvironmentRow row;
-        EnvironmentPlace place;
-        float2 u = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0);
-        environment_table_draw_row(sky->table, &sky->facing, u, &row);
-        environment_table_draw_cell(sky->table, &row, &place);
-        sum += place.uv.x + place.pdf;
+        draw_pair(i, u);
+        if (i % SSL_BLOCK == SSL_BLOCK - 1)
+            environment_table_draw(sky->table, &sky->facings, u, ALL_LANES, places);
+        sum += places[i % SSL_BLOCK].uv.x + places[i % SSL_BLOCK].pdf;
     }
     sink = sum;
 }
 
 static void run_sky_pdf(void *data)
 {
-    const Sampler sobol = {SAMPLER_SOBOL};
     const SkyBench *sky = data;
     float sum = 0.0f;
+    WideRow uv[2];
+    EnvironmentPlace places[SSL_BLOCK] = {{.cell = 0}};
     for (uint32_t i = 0; i < call_count; ++i) {
-        EnvironmentCell cell;
-        EnvironmentPlace place;
-        float2 uv = sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0);
-        environment_table_find(sky->table, &sky->facing, uv, &cell);
-        environment_table_weigh(sky->table, &cell, &place);
-        sum += place.pdf;
+        uint32_t k = i % SSL_BLOCK;
+        draw_pair(i, uv);
+        places[k].uv = f2(uv[0][k], uv[1][k]);
+        if (k == SSL_BLOCK - 1)
+            environment_table_find(sky->table, &sky->facings, ALL_LANES, places);
+        sum += places[k].pdf;
     }
     sink = sum;
 }
@@ -269,7 +278,11 @@ int main(int argc, char **argv)
     uint32_t random = 0;
     const EnvironmentTableDesc map = {
         .width = 2048, .height = 1024, .row = random_row, .data = &random};
-    SkyBench sky = {.facing = {{0.6f, 0.48f, 0.64f}, SKY_ABOVE}};
+    SkyBench sky;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        wide_set3(sky.facings.normal, k, f3(0.6f, 0.48f, 0.64f));
+        sky.facings.sides[k] = SKY_ABOVE;
+    }
     if (environment_table_create(&map, &sky.table, &err) != STATUS_OK)
         return fail(&err);
     printf("%-16s %8.1f ns   (sobol 2d and a 2048 x 1024 map)\n", "sky sample",

@@ -16,16 +16,68 @@
 
 #define PI 3.14159265358979323846
 
-/* Returns the place in the map of one direction, and the density with which it is drawn. */
+/* How a surface faces the sky, in world space. */
+typedef struct SkyFacing {
+    float3 normal;
+    uint32_t sides;
+} SkyFacing;
+
+/* A lane of a block, any, and whether it is compared with itself in company. */
+typedef struct AnyLane {
+    uint32_t lane;
+    bool is_compared;
+} AnyLane;
+
+/* Returns one by the bits of a number. */
+static AnyLane lane_of(float x)
+{
+    enum { CALLS_A_COMPARISON = 64 };
+    uint32_t bits = (uint32_t)(fabsf(x) * 0x1p24f);
+    return (AnyLane){bits % SSL_BLOCK, bits / SSL_BLOCK % CALLS_A_COMPARISON == 0};
+}
+
+/* Surfaces and pairs of random numbers of all lanes. */
+typedef struct Company {
+    WideRow normal[3], u[2];
+    uint32_t sides[SSL_BLOCK];
+} Company;
+
+/* Returns what means nothing unless the lane is compared. */
+static Company make_company(AnyLane any)
+{
+    Company c = {.sides = {0}};
+    uint64_t seed = any.lane;
+    if (!any.is_compared)
+        return c;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        c.u[0][k] = fixture_random(&seed), c.u[1][k] = fixture_random(&seed);
+        wide_set3(c.normal, k, warp_sphere(f2(fixture_random(&seed), fixture_random(&seed))));
+        c.sides[k] = (uint32_t)(fixture_random(&seed) * 4.0f);
+    }
+    return c;
+}
+
+/* Returns the place in the map of one direction, and the density with which it is drawn, whatever is asked beside it. */
 static EnvironmentPlace find_direction(const SceneEnvironment *e, const EnvironmentTable *table,
                                        const SkyFacing *facing, float3 direction)
 {
-    EnvironmentRays rays = {.sides = {facing->sides}};
-    EnvironmentPlace places[SSL_BLOCK];
-    wide_set3(rays.direction, 0, direction);
-    wide_set3(rays.normal, 0, facing->normal);
-    environment_find(e, table, &rays, 1, places);
-    return places[0];
+    const AnyLane any = lane_of(direction.x);
+    const uint32_t lane = any.lane;
+    const Company company = make_company(any);
+    EnvironmentRays rays;
+    EnvironmentPlace alone[SSL_BLOCK], among[SSL_BLOCK];
+    memcpy(rays.direction, company.normal, sizeof rays.direction);
+    memcpy(rays.normal, company.normal, sizeof rays.normal);
+    memcpy(rays.sides, company.sides, sizeof rays.sides);
+    wide_set3(rays.direction, lane, direction);
+    wide_set3(rays.normal, lane, facing->normal);
+    rays.sides[lane] = facing->sides;
+    environment_find(e, table, &rays, (uint16_t)(1u << lane), alone);
+    if (any.is_compared) {
+        environment_find(e, table, &rays, (1u << SSL_BLOCK) - 1u, among);
+        assert_memory_equal(&alone[lane], &among[lane], sizeof alone[lane]);
+    }
+    return alone[lane];
 }
 
 /* Asks for the hit with its density. */
@@ -68,12 +120,23 @@ static const SkyFacing all_around = {.sides = SKY_ALL_AROUND};
 static float3 draw(const SceneEnvironment *e, const EnvironmentTable *table,
                    const SkyFacing *facing, float2 u, float *out_pdf)
 {
-    EnvironmentRow rows[SSL_BLOCK];
-    EnvironmentPlace places[SSL_BLOCK];
-    WideRow wi[3];
-    uint32_t lane = (uint32_t)(u.x * 0x1p24f) % SSL_BLOCK; /* any */
-    environment_begin(e, table, facing, u, &rows[lane]);
-    environment_finish(e, table, rows, (uint16_t)(1u << lane), wi, places);
+    const AnyLane any = lane_of(u.x);
+    const uint32_t lane = any.lane;
+    Company company = make_company(any);
+    EnvironmentPlace places[SSL_BLOCK], among[SSL_BLOCK];
+    WideRow wi[3], wi_among[3];
+    company.u[0][lane] = u.x, company.u[1][lane] = u.y;
+    company.sides[lane] = facing->sides;
+    wide_set3(company.normal, lane, facing->normal);
+    environment_draw(e, table, company.normal, company.sides, company.u, (uint16_t)(1u << lane), wi,
+                     places);
+    if (any.is_compared) {
+        environment_draw(e, table, company.normal, company.sides, company.u, (1u << SSL_BLOCK) - 1u,
+                         wi_among, among);
+        assert_memory_equal(&places[lane], &among[lane], sizeof places[lane]);
+        for (uint32_t c = 0; c < 3; ++c)
+            assert_memory_equal(&wi[c][lane], &wi_among[c][lane], sizeof wi[c][lane]);
+    }
     float3 direction = wide_get3(wi, lane);
     if (table) {
         float3 alone = environment_direction(e, places[lane].uv);
