@@ -9,9 +9,10 @@ static float survival(const Path *path)
         return 1.0f;
     /* Closure subtraction makes throughput negative; its absolute value counts. */
     float worth = spectrum_max_abs(path->beta) * path->eta_scale;
-    /* On surfaces q is the square root: a dim path may still meet a bright light, such as the sun in a mirror, and would
-     * add it divided by a small q. Inside white bodies walks are long and lose no throughput, so q may be 1. */
-    return is_inside ? minf(worth, 1.0f) : minf(sqrtf(worth), 0.95f);
+    /* Inside bodies walks are long, and most of them end without light. On surfaces the root keeps dim paths, which may still
+     * meet a bright light, such as the sun in a mirror, and would add it divided by a small probability; paths that carry a
+     * third of what they began with all survive, since ending them makes more noise than it saves rays. */
+    return minf(is_inside ? worth : maxf(sqrtf(worth), 3.0f * worth), 1.0f);
 }
 
 /* Paths that play together, and the probabilities with which they survive. */
