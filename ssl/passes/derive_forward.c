@@ -157,7 +157,8 @@ static void differentiate(IrClone *c, const IrInst *inst)
         if (has_any)
             set_tangent(c, inst->result_first, k,
                         ir_tangent_of_any(c->to, (IrOp)inst->op, args, inst->arg_count,
-                                          c->map[inst->result_first], tangents));
+                                          c->map[inst->result_first], tangents,
+                                          forward_of(c)->derive->is_for_host));
     }
 }
 

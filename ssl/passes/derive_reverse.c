@@ -11,7 +11,7 @@
  * Inside IF and LOOP the adjoints of values from outside begin with what they are and come out as results.
  *
  * An adjoint that is exactly zero, because another side was chosen or a factor is zero, adds exactly zero, even where a
- * value is infinite: so what comes on other ways is not lost (ir_path_backward).
+ * value is infinite: so what comes on other ways is not lost (ir_tangent_by_paths).
  * [Griewank2008 ch. 3, Radul2023] */
 #include "base/check.h"
 #include "ssl/ir/ir_arith.h"
@@ -144,8 +144,11 @@ static void back_operation(Reverse *r, const IrInst *inst)
     for (uint32_t i = 0; i < inst->arg_count; ++i) {
         if (!r->active[source[i]])
             continue;
+        IrValue tangents[2] = {0};
+        tangents[i] = adjoint;
         add(r, source[i],
-            ir_path_backward(r->b, (IrOp)inst->op, args, r->clone->map[v], i, adjoint));
+            ir_tangent_by_paths(r->b, (IrOp)inst->op, args, r->clone->map[v], tangents,
+                                r->derive->is_for_host));
     }
 }
 

@@ -262,14 +262,16 @@ bool ir_choice(IrBuilder *b, IrOp op, const IrValue *args, IrChoice *out)
 
 /* --- by paths --------------------------------------------------------------------------------- */
 
-/* Returns factor * other, given as `product`: 0 where it is NaN although the factor is exactly 0. The product is tested, not
- * the factor alone, because this code may be differentiated itself: where it is finite its derivative stays as it is. */
-static IrValue zero_wins(IrBuilder *b, IrValue factor, IrValue product)
+/* Returns a tangent times a factor, given as `product`, but 0 where that is NaN: 0 times infinity. The product is tested, not
+ * whether one is 0, because this code may be differentiated itself: where it is finite its derivative stays as it is. If
+ * `keeps_nan`, a tangent that is NaN already, because it overflowed both ways, stays NaN. */
+static IrValue zero_wins(IrBuilder *b, IrValue tangent, IrValue product, bool keeps_nan)
 {
-    IrValue zero = ir_const_float(b, 0.0f);
-    IrValue loses =
-        ir_build2(b, IR_BAND, ir_build1(b, IR_ISNAN, product), ir_build2(b, IR_FEQ, factor, zero));
-    return ir_build_select(b, loses, zero, product);
+    IrValue loses = ir_build1(b, IR_ISNAN, product);
+    if (keeps_nan)
+        loses =
+            ir_build2(b, IR_BAND, loses, ir_build1(b, IR_BNOT, ir_build1(b, IR_ISNAN, tangent)));
+    return ir_build_select(b, loses, ir_const_float(b, 0.0f), product);
 }
 
 /* Returns whether a value is finite for any arguments of the operation that computed it, or NaN. */
@@ -296,43 +298,46 @@ static bool is_always_finite(IrBuilder *b, IrValue v)
     }
 }
 
-IrValue ir_path_forward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
-                        const IrValue *tangents)
+static IrValue times(IrBuilder *b, IrValue factor, IrValue tangent, bool keeps_nan)
+{
+    if (!tangent)
+        return 0;
+    IrValue product = ir_mul(b, factor, tangent);
+    return is_always_finite(b, factor) ? product : zero_wins(b, tangent, product, keeps_nan);
+}
+
+IrValue ir_tangent_by_paths(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                            const IrValue *tangents, bool keeps_nan)
 {
     IrValue t = ir_tangent(b, op, args, result, tangents);
     switch (op) {
+    case IR_FMUL:
+        return sum(b, times(b, args[1], tangents[0], keeps_nan),
+                   times(b, args[0], tangents[1], keeps_nan));
+    case IR_POW: /* only a square has no guard of its own */
+        return t && !tangents[1] && is_square(b, args) ? zero_wins(b, tangents[0], t, keeps_nan)
+                                                       : t;
     case IR_SQRT:
     case IR_CBRT:
     case IR_LOG:
     case IR_LOG2:
     case IR_LOG10:
     case IR_LOG1P:
-    case IR_ASIN:
-    case IR_ACOS:
-    case IR_TANH:
-        return t ? zero_wins(b, partial1(b, op, args[0], result), t) : 0;
-    case IR_ATAN:
-        return t ? zero_wins(b, ir_div(b, ir_const_float(b, 1.0f), args[0]), t) : 0;
-    default:
-        return t;
-    }
-}
-
-IrValue ir_path_backward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
-                         uint32_t argument, IrValue adjoint)
-{
-    IrValue tangents[2] = {0};
-    tangents[argument] = adjoint;
-    IrValue t = ir_tangent(b, op, args, result, tangents);
-    switch (op) {
-    case IR_FMUL:
-        return is_always_finite(b, args[1 - argument]) ? t : zero_wins(b, adjoint, t);
     case IR_SIN:
     case IR_COS:
+    case IR_TAN:
+    case IR_ASIN:
+    case IR_ACOS:
+    case IR_ATAN:
+    case IR_TANH:
+        return t ? zero_wins(b, tangents[0], t, keeps_nan) : 0;
     case IR_HYPOT:
-        return zero_wins(b, adjoint, t);
-    case IR_POW: /* only a square has no guard of its own */
-        return is_square(b, args) ? zero_wins(b, adjoint, t) : t;
+        if (!tangents[0] || !tangents[1])
+            return zero_wins(b, sum(b, tangents[0], tangents[1]), t, keeps_nan);
+        return sum(
+            b,
+            ir_tangent_by_paths(b, op, args, result, (const IrValue[]){tangents[0], 0}, keeps_nan),
+            ir_tangent_by_paths(b, op, args, result, (const IrValue[]){0, tangents[1]}, keeps_nan));
     default:
         return t;
     }
@@ -359,7 +364,7 @@ static IrValue or_zero(IrBuilder *b, IrValue arg, IrValue tangent)
 }
 
 IrValue ir_tangent_of_any(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count,
-                          IrValue result, const IrValue *tangents)
+                          IrValue result, const IrValue *tangents, bool keeps_nan)
 {
     IrChoice choice;
     switch (op) {
@@ -381,7 +386,7 @@ IrValue ir_tangent_of_any(IrBuilder *b, IrOp op, const IrValue *args, uint32_t a
         break;
     }
     if (!ir_choice(b, op, args, &choice))
-        return ir_path_forward(b, op, args, result, tangents);
+        return ir_tangent_by_paths(b, op, args, result, tangents, keeps_nan);
     IrValue x = or_zero(b, args[choice.if_true], tangents[choice.if_true]);
     return ir_build_select(b, choice.cond, x,
                            or_zero(b, args[choice.if_false], tangents[choice.if_false]));

@@ -18,13 +18,10 @@ IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
 
 /* Like ir_tangent, for derivatives that the language takes: where the derivative on a way from an argument to a result has a
  * factor that is exactly zero, it is exactly zero, even if another factor is infinite. So tanh(x * far) + x has the
- * derivative 1 where `far` is infinite, in both modes: what comes on other ways is not lost. Forward, the infinite factor
- * comes first and the zero after it, where an operation no longer depends on its argument. */
-IrValue ir_path_forward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
-                        const IrValue *tangents);
-/* Backward, the zero comes first: it is the adjoint of the result. Returns what it adds to the adjoint of an argument. */
-IrValue ir_path_backward(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
-                         uint32_t argument, IrValue adjoint);
+ * derivative 1 where `far` is infinite, in both modes: what comes on other ways is not lost. A tangent that is NaN, because
+ * infinite ones were subtracted, is lost alike; if `keeps_nan`, it stays NaN. */
+IrValue ir_tangent_by_paths(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                            const IrValue *tangents, bool keeps_nan);
 
 /* Returns v, or 0 where v is infinite or NaN. */
 IrValue ir_finite(IrBuilder *b, IrValue v);
@@ -35,7 +32,7 @@ IrValue ir_finite_all(IrBuilder *b, IrValue v);
 /* The tangent of any operation with the flag D and one result, but not of a texture lookup: of a choice or an array
  * operation, too. At least one tangent is not 0. A DDX or DDY gives that of the tangent. */
 IrValue ir_tangent_of_any(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count,
-                          IrValue result, const IrValue *tangents);
+                          IrValue result, const IrValue *tangents, bool keeps_nan);
 
 /* An operation whose result is one of two arguments: cond ? args[if_true] : args[if_false]. */
 typedef struct IrChoice {
