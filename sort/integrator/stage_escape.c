@@ -37,12 +37,9 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
     const Ray ray = ray_batch_get(&w->rays, i);
     uint32_t count = wave_gathers_light(w->shared) ? lights_infinite_count(lights) : 0;
     bool competes = !(path->flags & PATH_SPECULAR);
-    const LightQuery from = {
-        .position = path->from, .normal = path->from_n, .sides = path->from_sides};
     for (uint32_t k = 0; k < count; ++k) {
         LightHit hit;
-        if (!lights_infinite_hit(lights, &from, k, ray.direction,
-                                 competes ? &w->sky_places[i] : NULL, &hit))
+        if (!lights_infinite_hit(lights, k, ray.direction, competes ? &w->skies[i] : NULL, &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->settings->transparent_film)
@@ -126,7 +123,7 @@ static bool leaves_scene(const Wave *w, uint32_t i)
 }
 
 /* Finds where in the sky rays end, for those whose density in light sampling is asked for. */
-static void find_sky_places(Wave *w)
+static void find_skies(Wave *w)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; ++i)
@@ -134,26 +131,28 @@ static void find_sky_places(Wave *w)
             w->members[count++] = i;
     for (uint32_t begin = 0; begin < count; begin += SSL_BLOCK) {
         EnvironmentRays rays;
-        EnvironmentPlace places[SSL_BLOCK];
+        WideRow positions[3];
+        LightSky skies[SSL_BLOCK];
         const uint32_t *paths = w->members + begin;
         uint32_t lanes = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;
         for (uint32_t k = 0; k < lanes; ++k) {
             const Path *path = &w->paths[paths[k]];
             for (int c = 0; c < 3; ++c)
                 rays.direction[c][k] = w->rays.direction[c][paths[k]];
+            wide_set3(positions, k, path->from);
             wide_set3(rays.normal, k, path->from_n);
             rays.sides[k] = path->from_sides;
         }
-        lights_find_sky(w->shared->lights, &rays, (uint16_t)((1u << lanes) - 1), places);
+        lights_find_sky(w->shared->lights, &rays, positions, (uint16_t)((1u << lanes) - 1), skies);
         for (uint32_t k = 0; k < lanes; ++k)
-            w->sky_places[paths[k]] = places[k];
+            w->skies[paths[k]] = skies[k];
     }
 }
 
 void stage_escape(Wave *w)
 {
     if (wave_gathers_light(w->shared) && lights_infinite_count(w->shared->lights) > 0)
-        find_sky_places(w);
+        find_skies(w);
     for (uint32_t i = 0; i < w->count; ++i) {
         uint32_t shape = w->hits.shape[i];
         Path *path = &w->paths[i];

@@ -168,7 +168,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->order = ARENA_ARRAY(arena, uint32_t, capacity);
     w->members = ARENA_ARRAY(arena, uint32_t, capacity);
     w->bucket = ARENA_ARRAY(arena, uint32_t, shared->scene->material_count + 1);
-    w->sky_places = ARENA_ARRAY(arena, EnvironmentPlace, capacity);
+    w->skies = ARENA_ARRAY(arena, LightSky, capacity);
     w->sky_lights = ARENA_ARRAY(arena, SkyLight, capacity);
     w->sky_footprints = ARENA_ARRAY(arena, EnvironmentFootprint, capacity);
     w->sky_depths = ARENA_ARRAY(arena, uint32_t, capacity);
@@ -187,7 +187,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     if ((w->aovs & FILM_DENOISING && !w->guides) || (shared->learner && !w->lessons))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     if (!w->paths || !w->samples || !w->pixels || !w->surfaces || !w->order || !w->members ||
-        !w->bucket || !w->sky_places || !w->sky_lights || !w->sky_footprints || !w->sky_depths ||
+        !w->bucket || !w->skies || !w->sky_lights || !w->sky_footprints || !w->sky_depths ||
         !w->sky_histories || !w->mesh_lights || !w->materials || !w->meetings ||
         !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))

@@ -258,7 +258,7 @@ struct Wave {
     /* [2 * capacity]: each path may meet one and sample one. */
     MeshLight *mesh_lights;
     /* [capacity] by path: where in the sky the rays end that leave the scene after a scatter. */
-    EnvironmentPlace *sky_places;
+    LightSky *skies;
     /* [capacity] each, in parallel: lights, their footprints, the depths of the rays that look at the sky, and the
      * histories of these rays. */
     SkyLight *sky_lights;
@@ -443,7 +443,7 @@ static inline void shadow_queue_set_light(ShadowQueue *queue, uint32_t shadow, S
         queue->batch.state[shadow] = SHADOW_DEAD;
 }
 /* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. Unless
- * the path is PATH_SPECULAR, w->sky_places[i] is set. */
+ * the path is PATH_SPECULAR, w->skies[i] is set. */
 void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop);
 /* Queues light from the environment. */
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);

@@ -35,7 +35,7 @@ struct EnvironmentTable {
     /* [width * height] by cell, as pack_radiance does it; owned; NULL: not kept. */
     uint64_t *radiance;
     float suffices_pdf;
-    uint16_t sums[];
+    alignas(SORT_CACHE_LINE) uint16_t sums[]; /* both arrays begin with a line */
 };
 
 /* --- places ------------------------------------------------------------------------------------------- */
@@ -289,8 +289,8 @@ static void make_blocks(EnvironmentTable *t, const float *weights, const Complex
 static EnvironmentTable *allocate(uint32_t width, uint32_t height)
 {
     size_t rows = (size_t)SKY_TREE_COLUMNS * height, cells = (size_t)width * height;
-    EnvironmentTable *t =
-        mem_alloc(1, sizeof(EnvironmentTable) + (rows + cells) * sizeof(uint16_t));
+    EnvironmentTable *t = mem_alloc_aligned(
+        sizeof(EnvironmentTable) + (rows + cells) * sizeof(uint16_t), SORT_CACHE_LINE);
     if (!t)
         return NULL;
     t->width = width, t->height = height;
@@ -399,6 +399,13 @@ static inline uint32_t find(const uint16_t *begin, uint32_t count, uint32_t poin
     return low;
 }
 
+/* Asks for so many numbers, of at most two lines. */
+static inline void prefetch_numbers(const uint16_t *begin, uint32_t count)
+{
+    SORT_PREFETCH(begin);
+    SORT_PREFETCH(begin + count - 1);
+}
+
 static inline void prefetch_cell(const EnvironmentTable *t, uint32_t cell)
 {
     SORT_PREFETCH(&t->cells[cell]);
@@ -446,8 +453,7 @@ static inline Row draw_row(const EnvironmentTable *t, const Block *b, float u)
 {
     Row r = {.block = *b, .row = find(rows_of(t, b), b->height, (uint32_t)(u * (float)LATTICE))};
     r.cells = first_cell(t, b, r.row);
-    SORT_PREFETCH(&t->cells[r.cells]);
-    SORT_PREFETCH(&t->cells[r.cells + b->width - 1]);
+    prefetch_numbers(&t->cells[r.cells], b->width);
     return r;
 }
 
@@ -479,7 +485,7 @@ void environment_table_draw(const EnvironmentTable *table, const SkyFacings *fac
     {
         rows[k].block = block_at(table, draws.block[k]);
         ASSERT(rows[k].block.width > 0 && rows[k].block.height > 0);
-        SORT_PREFETCH(rows_of(table, &rows[k].block));
+        prefetch_numbers(rows_of(table, &rows[k].block), rows[k].block.height);
     }
     WIDE_EACH(k, lanes) rows[k] = draw_row(table, &rows[k].block, draws.u[1][k]);
     WIDE_EACH(k, lanes)

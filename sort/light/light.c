@@ -160,8 +160,8 @@ uint32_t lights_infinite_count(const Lights *lights)
     return lights->count - lights->infinite_first;
 }
 
-bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
-                         float3 direction, const EnvironmentPlace *sky, LightHit *out_hit)
+bool lights_infinite_hit(const Lights *lights, uint32_t index, float3 direction,
+                         const LightSky *sky, LightHit *out_hit)
 {
     CHECK(index < lights_infinite_count(lights));
     const Source *s = &lights->sources[lights->infinite_first + index];
@@ -177,7 +177,7 @@ bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t 
     } else {
         out_hit->is_environment = true;
         if (sky)
-            out_hit->place = *sky;
+            out_hit->place = sky->place;
         pdf = out_hit->place.pdf;
         if (lights->scene->environment.kind != SCENE_ENVIRONMENT_COLOR) {
             out_hit->value = LIGHT_VALUE_ENVIRONMENT;
@@ -187,20 +187,35 @@ bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t 
     out_hit->light_group = s->light_group;
     out_hit->visibility = s->visibility;
     if (sky)
-        out_hit->pdf_solid_angle =
-            (1.0f - local_probability(lights, from->position, from->normal)) * s->probability * pdf;
+        out_hit->pdf_solid_angle = sky->chance * s->probability * pdf;
     return true;
 }
 
-void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, uint16_t lanes,
-                     EnvironmentPlace out_places[SSL_BLOCK])
+/* Sets the probabilities of choosing among infinite sources at points. */
+static void find_chances(const Lights *lights, const WideRow positions[3], const WideRow normals[3],
+                         uint16_t lanes, LightSky out_skies[SSL_BLOCK])
 {
-    const SceneEnvironment *e = &lights->scene->environment;
-    if (e->kind != SCENE_ENVIRONMENT_NONE) {
-        environment_find(e, lights->environment, rays, lanes, out_places);
+    alignas(64) WideRow irradiance;
+    if (!lights_have_both(lights)) {
+        WIDE_EACH(k, lanes) out_skies[k].chance = lights->tree ? 0.0f : 1.0f;
         return;
     }
-    WIDE_EACH(k, lanes) out_places[k] = (EnvironmentPlace){.pdf = 0.0f};
+    light_tree_irradiance_points(lights->tree, positions, normals, lanes, irradiance);
+    WIDE_EACH(k, lanes)
+    out_skies[k].chance = 1.0f - lights_share_of_local(lights, irradiance[k]);
+}
+
+void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const WideRow positions[3],
+                     uint16_t lanes, LightSky out_skies[SSL_BLOCK])
+{
+    const SceneEnvironment *e = &lights->scene->environment;
+    EnvironmentPlace places[SSL_BLOCK];
+    if (e->kind != SCENE_ENVIRONMENT_NONE)
+        environment_find(e, lights->environment, rays, lanes, places);
+    else
+        WIDE_EACH(k, lanes) places[k] = (EnvironmentPlace){.pdf = 0.0f};
+    WIDE_EACH(k, lanes) out_skies[k].place = places[k];
+    find_chances(lights, positions, rays->normal, lanes, out_skies);
 }
 
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,

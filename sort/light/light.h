@@ -145,14 +145,19 @@ float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
-/* from: the ray's origin. out_hit->value: KNOWN,
- * or ENVIRONMENT: shade looks the radiance up. sky: of the direction, by lights_find_sky; NULL: pdf_solid_angle and place of
- * *out_hit are to be zero. False: not in this direction. */
-bool lights_infinite_hit(const Lights *lights, const LightQuery *from, uint32_t index,
-                         float3 direction, const EnvironmentPlace *sky, LightHit *out_hit);
-/* Writes where in the environment the rays of `lanes` end (environment_find); zeros without an environment. */
-void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, uint16_t lanes,
-                     EnvironmentPlace out_places[SSL_BLOCK]);
+/* What light sampling, from a ray's origin, has to do with the ray's direction. */
+typedef struct LightSky {
+    EnvironmentPlace place; /* where in the environment it ends; zeros without an environment */
+    float chance;           /* the probability of choosing among infinite sources */
+} LightSky;
+
+/* Finds it for the rays of `lanes`, whose origins are `positions`. */
+void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const WideRow positions[3],
+                     uint16_t lanes, LightSky out_skies[SSL_BLOCK]);
+/* out_hit->value: KNOWN, or ENVIRONMENT: shade looks the radiance up. sky: of the ray, by lights_find_sky; NULL: pdf_solid_angle and
+ * place of *out_hit are to be zero. False: not in this direction. */
+bool lights_infinite_hit(const Lights *lights, uint32_t index, float3 direction,
+                         const LightSky *sky, LightHit *out_hit);
 /* Returns whether a lobe that draws a place of the environment with this density cannot tell more of it than the radiance of
  * the table's cell, in *out_radiance. */
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,

@@ -85,11 +85,13 @@ static bool infinite_hit(const Lights *lights, const LightQuery *from, uint32_t 
                          float3 direction, LightHit *out_hit)
 {
     EnvironmentRays rays = {.sides = {from->sides}};
-    EnvironmentPlace places[SSL_BLOCK];
+    WideRow positions[3];
+    LightSky skies[SSL_BLOCK];
     wide_set3(rays.direction, 0, direction);
     wide_set3(rays.normal, 0, from->normal);
-    lights_find_sky(lights, &rays, 1, places);
-    return lights_infinite_hit(lights, from, index, direction, &places[0], out_hit);
+    wide_set3(positions, 0, from->position);
+    lights_find_sky(lights, &rays, positions, 1, skies);
+    return lights_infinite_hit(lights, index, direction, &skies[0], out_hit);
 }
 
 static const double significance = 1e-6;
@@ -814,6 +816,53 @@ static void test_light_sun_is_met(void **state)
     fixture_destroy(f);
 }
 
+/* A lamp takes its share from the sky, by where a point is: rays that meet the sky know it for each of a block's points. */
+static void test_light_lamp_under_sky(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 64 };
+    SceneFixture *f = fixture_create();
+    f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
+    f->scene.environment.radiance = f3(1, 1, 1);
+    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_SPHERE,
+                                  .light_to_world = mat4_translate(f3(0, 3, 0)),
+                                  .emission = f3(40, 40, 40),
+                                  .radius_m = 0.5f});
+    Lights *lights = make_lights(f, NULL, NULL);
+    uint64_t random = 5;
+    double least = 1.0, most = 0.0;
+    for (uint32_t block = 0, index = 0; block < BLOCKS; ++block) {
+        EnvironmentRays rays;
+        WideRow positions[3];
+        LightSky skies[SSL_BLOCK];
+        LightSample samples[SSL_BLOCK];
+        for (uint32_t k = 0; k < SSL_BLOCK;) {
+            float3 position = f3(20.0f * fixture_random(&random), 0.0f, 0.0f);
+            if (!sample_at(lights, position, index++, &samples[k]) || !samples[k].is_environment)
+                continue;
+            wide_set3(positions, k, position);
+            wide_set3(rays.direction, k, samples[k].wi);
+            wide_set3(rays.normal, k, f3(0, 1, 0));
+            rays.sides[k++] = SKY_ABOVE;
+        }
+        lights_find_sky(lights, &rays, positions, (1u << SSL_BLOCK) - 1u, skies);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            LightHit hit;
+            const LightQuery alone = {wide_get3(positions, k), f3(0, 1, 0), SKY_ABOVE};
+            double chance = (double)skies[k].chance;
+            assert_true(lights_infinite_hit(lights, 0, samples[k].wi, &skies[k], &hit));
+            assert_true(fabsf(hit.pdf_solid_angle / samples[k].pdf_solid_angle - 1.0f) < 1e-5f);
+            float among = hit.pdf_solid_angle;
+            assert_true(infinite_hit(lights, &alone, 0, samples[k].wi, &hit));
+            assert_true(hit.pdf_solid_angle == among);
+            least = fmin(least, chance), most = fmax(most, chance);
+        }
+    }
+    assert_true(least < 0.5 && most > 0.75);
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
 static void test_lights_out_of_memory(void **state)
 {
     (void)state;
@@ -869,6 +918,7 @@ int main(void)
         cmocka_unit_test(test_environment_table_keeps_radiance),
         cmocka_unit_test(test_environment_table_sides),
         cmocka_unit_test(test_environment_table_edges),
+        cmocka_unit_test(test_light_lamp_under_sky),
         cmocka_unit_test(test_lights_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
