@@ -13,7 +13,7 @@ import node_pictures
 import node_surfaces  # noqa: F401
 import node_tiles
 
-SAMPLES = {"values": 64, "surfaces": 2048, "pictures": 256}
+SAMPLES = {"values": 64, "surfaces": 2048, "fibres": 4096, "pictures": 256}
 FILE = pathlib.Path(__file__).with_name(f"node_reference_{node_tiles.VERSION}.json")
 WORD = os.environ.get("SORT_CASES", "")
 

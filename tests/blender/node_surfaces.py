@@ -1,7 +1,7 @@
 """Cases of closures: a ball each, under a sun and a grey sky."""
 
 import blender_scene as kit
-from node_tiles import IS_4, SURFACES, Case, inputs_of, is_there, surface
+from node_tiles import FIBRES, IS_4, SURFACES, Case, add_curve, inputs_of, is_there, surface
 
 surface("Diffuse BSDF", "ShaderNodeBsdfDiffuse", 0.03, None, Roughness=0.5)
 surface("Glossy BSDF", "ShaderNodeBsdfGlossy", 0.04, {"distribution": "GGX"}, Roughness=0.4)
@@ -126,3 +126,29 @@ if is_there(METALLIC) and "Thin Film Thickness" in inputs_of(METALLIC):
 surface("Sheen BSDF, Ashikhmin", "ShaderNodeBsdfSheen", 0.03, {"distribution": "ASHIKHMIN"}, Roughness=0.5)
 surface("Sheen BSDF", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.5)
 surface("Sheen BSDF, coloured and narrow", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.2, Color=(0.9, 0.4, 0.2, 1))
+
+
+def fibre(name, settings=None, make=None, tolerance=0.015, **inputs):
+    """Principled Hair by Huang; inputs by their identifiers, since those of this model are hidden until the node is seen."""
+    def build(tile):
+        node = tile.new(HAIR, {"model": "HUANG", **(settings or {})})
+        for each, given in {"Color": (0.6, 0.4, 0.2, 1), "Aspect_Ratio": 1.0, **inputs}.items():
+            next(s for s in node.inputs if s.identifier == each.replace("_", " ")).default_value = given
+        return node.outputs[0]
+    FIBRES.append(Case(name, HAIR, tolerance, build, True, make))
+
+
+HAIR = "ShaderNodeBsdfHairPrincipled"
+if "Aspect Ratio" in inputs_of(HAIR):  # since 4.0
+    fibre("Principled Hair BSDF, Huang")
+    fibre("Principled Hair BSDF, Huang, flat", Aspect_Ratio=0.7, Roughness=0.2)
+    fibre("Principled Hair BSDF, Huang, melanin", {"parametrization": "MELANIN"}, Melanin=0.4, Melanin_Redness=0.3, Tint=(0.9, 0.8, 0.7, 1))
+    fibre("Principled Hair BSDF, Huang, absorption", {"parametrization": "ABSORPTION"}, Absorption_Coefficient=(0.2, 0.5, 1.0), Offset=0.1)
+    fibre("Principled Hair BSDF, Huang, smooth", Roughness=0.1, IOR=1.4)
+    fibre("Principled Hair BSDF, Huang, rough", tolerance=0.02, Roughness=0.8)
+    fibre("Principled Hair BSDF, Huang, reflection", TT_lobe=0.0, TRT_lobe=0.0)
+    fibre("Principled Hair BSDF, Huang, transmission", R_lobe=0.0, TRT_lobe=0.0)
+    fibre("Principled Hair BSDF, Huang, secondary reflection", R_lobe=0.0, TT_lobe=0.0, Color=(0.9, 0.8, 0.7, 1))
+    fibre("Principled Hair BSDF, Huang, flat along normals", make=add_curve, Aspect_Ratio=0.5, Roughness=0.2)
+    fibre("Principled Hair BSDF, Huang, flat across normals", make=add_curve, tolerance=0.02, Aspect_Ratio=1.7, Offset=-0.1)
+    fibre("Principled Hair BSDF, Huang, black", Color=(0.02, 0.01, 0.005, 1))

@@ -9,14 +9,15 @@ import blender_scene as kit
 
 TILE_PX, CELL_PX, CELLS = 16, 4, 3  # a tile's middle is measured: CELLS x CELLS means
 SPACING = 2.2
-VALUES, SURFACES = [], []
+VALUES, SURFACES, FIBRES = [], [], []
 VERSION = "{}.{}".format(*bpy.app.version)
 IS_4 = bpy.app.version >= (4, 0, 0)
 
 
 class Case:
-    def __init__(self, name, node, tolerance, build, is_strand=False):
+    def __init__(self, name, node, tolerance, build, is_strand=False, make=None):
         self.name, self.node, self.tolerance, self.build, self.is_strand = name, node, tolerance, build, is_strand
+        self.make = make  # of its object, by name and place; None: a ball or a strand
 
 
 def is_there(node):
@@ -172,16 +173,34 @@ def add_strand(name, place):
     return emitter
 
 
+def add_curve(name, place):
+    """The same as an object of type Curves, whose normals lie along x."""
+    curves = bpy.data.hair_curves.new(name)
+    curves.add_curves([5])
+    curves.points.foreach_set("position", np.array([[0, y, 0] for y in np.linspace(-1, 1, 5)], np.float32).ravel())
+    radius = curves.attributes.get("radius") or curves.attributes.new("radius", "FLOAT", "POINT")
+    radius.data.foreach_set("value", [0.9] * 5)
+    return kit.add(name, curves, place)
+
+
 def build_surfaces():
-    columns, rows = grid(len(SURFACES))
-    scene = kit.empty_scene(samples=512)  # with half of them the sun behind rough glass is 5 % off in one cell of a tile
+    return _build_lit(SURFACES, 512)  # with half of them the sun behind rough glass is 5 % off in one cell of a tile
+
+
+def build_fibres():
+    return _build_lit(FIBRES, 256)
+
+
+def _build_lit(cases, samples):
+    columns, rows = grid(len(cases))
+    scene = kit.empty_scene(samples=samples)
     scene.sort.max_depth = scene.cycles.max_bounces = 16
     for kind in ("diffuse", "glossy", "transmission"):
         setattr(scene.sort, f"{kind}_bounces", 16)
         setattr(scene.cycles, f"{kind}_bounces", 16)
     scene.render.resolution_x, scene.render.resolution_y = columns * TILE_PX, rows * TILE_PX
-    for number, case in enumerate(SURFACES):
-        make = add_strand if case.is_strand else add_ball
+    for number, case in enumerate(cases):
+        make = case.make or (add_strand if case.is_strand else add_ball)
         tile = Tile(make(f"Ball {number:03}", _place(number, columns, rows)))
         tile.surface(case.build(tile))
     sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0))
@@ -206,4 +225,4 @@ def measure(picture, number, columns, rows):
     return part.reshape(CELLS, CELL_PX, CELLS, CELL_PX, 3).mean(axis=(1, 3))
 
 
-SCENES = {"values": (VALUES, build_values), "surfaces": (SURFACES, build_surfaces)}
+SCENES = {"values": (VALUES, build_values), "surfaces": (SURFACES, build_surfaces), "fibres": (FIBRES, build_fibres)}

@@ -57,6 +57,11 @@ class NodeTest(unittest.TestCase):
     def test_surfaces(self):
         self.compare("surfaces")
 
+    @unittest.skipUnless(node_tiles.FIBRES, "no fibres of this version have a picture of their own")
+    def test_fibres(self):
+        self.compare("fibres")
+        self.assertEqual(warnings(), [])
+
     def test_worlds_and_lights(self):
         for case in node_pictures.PICTURES:
             case.build()

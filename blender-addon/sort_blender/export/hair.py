@@ -26,6 +26,7 @@ class Strands:
     counts: np.ndarray  # uint32 [strands], 2 or more each
     uv: np.ndarray | None  # float32 [strands, 2], of the roots
     is_linear: bool
+    normals: np.ndarray | None = None  # float32 [points, 3], in the object's space; None: no material asks for them
 
 
 def systems_of(obj: bpy.types.Object) -> list[bpy.types.ParticleSystem]:
@@ -37,7 +38,7 @@ def systems_of(obj: bpy.types.Object) -> list[bpy.types.ParticleSystem]:
 
 def strands_of(obj: bpy.types.Object, system_name: str) -> Strands | None:
     """`system_name`: of the particle system; "": the object is of type Curves."""
-    return of_system(obj, obj.particle_systems[system_name]) if system_name else of_curves(obj.data)
+    return of_system(obj, obj.particle_systems[system_name]) if system_name else of_curves(obj)
 
 
 def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem) -> Strands | None:
@@ -91,8 +92,9 @@ def _root_uv(obj: bpy.types.Object, system: bpy.types.ParticleSystem, first: int
                                           particle_no=k, uv_no=active)[:] for k in range(first, last)], np.float32)
 
 
-def of_curves(curves: bpy.types.ID) -> Strands | None:
-    """An object's data of type Curves."""
+def of_curves(obj: bpy.types.Object) -> Strands | None:
+    """An object of type Curves."""
+    curves = obj.data
     if len(curves.curves) == 0:
         return None
     counts = _get(curves.curves, "points_length", np.int32, 1)[:, 0].astype(np.uint32)
@@ -103,17 +105,26 @@ def of_curves(curves: bpy.types.ID) -> Strands | None:
     kinds = curves.attributes.get("curve_type")
     is_linear = kinds is not None and bool((_get(kinds.data, "value", np.int32, 1) == POLY).all())
     points = np.concatenate([places, radii], axis=1)
+    is_flat = any(slot.material and slot.material.node_tree and _has_flat_hair(slot.material.node_tree) for slot in obj.material_slots)
+    normals = _get(curves.normals, "vector", np.float32, 3) if is_flat and len(curves.normals) == len(places) else None
     if (counts < 2).any():  # points alone are no strands
-        points = points[np.repeat(counts >= 2, counts)]
+        kept = np.repeat(counts >= 2, counts)
+        points, normals = points[kept], None if normals is None else normals[kept]
         counts = counts[counts >= 2]
-    return Strands(points, counts, None, is_linear) if len(counts) else None
+    return Strands(points, counts, None, is_linear, normals) if len(counts) else None
+
+
+def _has_flat_hair(tree: bpy.types.NodeTree) -> bool:
+    """A node's fibres have elliptical sections, which the curves' normals turn."""
+    return any(node.bl_idname == "ShaderNodeBsdfHairPrincipled" and getattr(node, "model", "") == "HUANG"
+               or node.type == "GROUP" and node.node_tree and _has_flat_hair(node.node_tree) for node in tree.nodes)
 
 
 def make(keys: list[Strands], shape: str, cache: ExportCache) -> Entry:
     """`keys`: over the shutter, one or more."""
     strands = keys[0]
     h = hashlib.blake2b(shape.encode(), digest_size=16)
-    for values in (strands.points, strands.counts, strands.uv if strands.uv is not None else np.empty(0)):
+    for values in (strands.points, strands.counts, *(np.empty(0) if part is None else part for part in (strands.uv, strands.normals))):
         h.update(str(values.shape).encode())
         h.update(np.ascontiguousarray(values))
     for later in keys[1:]:
@@ -129,11 +140,15 @@ def make(keys: list[Strands], shape: str, cache: ExportCache) -> Entry:
         starts = np.cumsum(counts) - counts
         lengths[starts] = 0
         attributes = {"intercept": (1, along), "strand_length": (1, np.add.reduceat(lengths, starts).astype(np.float32))}
+        if strands.normals is not None:
+            attributes["curve_normal"] = (3, strands.normals)
         if not strands.is_linear:  # through all points: the ends twice
             ends = np.ones(len(points), np.int64)
             ends[starts] += 1
             ends[starts + counts - 1] += 1
             points, attributes["intercept"] = np.repeat(points, ends, axis=0), (1, np.repeat(along, ends))
+            if strands.normals is not None:
+                attributes["curve_normal"] = (3, np.repeat(strands.normals, ends, axis=0))
             later = [np.repeat(places, ends, axis=0) for places in later]
             counts = counts + 2
         record = write_curves(

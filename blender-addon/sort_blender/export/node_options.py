@@ -63,6 +63,11 @@ def subsurface(node: bpy.types.Node) -> dict:
     return {"falloff": falloff, "is_refracted": CLOSURES_AS_4}
 
 
+def hair_principled(node: bpy.types.Node) -> dict:
+    """Blender 3 has one model."""
+    return {"parametrization": node.parametrization, "model": getattr(node, "model", "CHIANG")}
+
+
 def index(**enums: tuple) -> Callable[[bpy.types.Node], dict]:
     """parameter=(property, its values in the order of the unit). A value that is not among these stays a name."""
     return lambda node: {p: number_of(getattr(node, name), values) for p, (name, values) in enums.items()}

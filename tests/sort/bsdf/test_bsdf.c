@@ -78,7 +78,8 @@ static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
 static bool is_one_way(const BsdfCase *c)
 {
     static const char *const one_way[] = {"ToonDiffuse",    "ToonGlossy",       "Hair",
-                                          "HairReflection", "HairTransmission", "Microfiber"};
+                                          "HairReflection", "HairTransmission", "MicrofacetHair",
+                                          "Microfiber"};
     const char *first = c->closures[0].name;
     for (size_t i = 0; i < SORT_COUNT_OF(one_way); ++i)
         if (strcmp(first, one_way[i]) == 0)
