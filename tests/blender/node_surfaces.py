@@ -128,12 +128,20 @@ surface("Sheen BSDF", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.5)
 surface("Sheen BSDF, coloured and narrow", "ShaderNodeBsdfSheen", 0.02, None, Roughness=0.2, Color=(0.9, 0.4, 0.2, 1))
 
 
-def fibre(name, settings=None, make=None, tolerance=0.015, **inputs):
+def random_of_the_camera(tile, node):
+    """A Random of 0.8 for camera rays, and 0 for others, which is not folded to a number."""
+    seen = tile.output("ShaderNodeLightPath", "Is Camera Ray")
+    kit.link(tile.output("ShaderNodeMath", 0, {"operation": "MULTIPLY"}, Value=seen, Value_001=0.8), node.inputs["Random"])
+
+
+def fibre(name, settings=None, make=None, tolerance=0.015, finish=None, **inputs):
     """Principled Hair by Huang; inputs by their identifiers, since those of this model are hidden until the node is seen."""
     def build(tile):
         node = tile.new(HAIR, {"model": "HUANG", **(settings or {})})
         for each, given in {"Color": (0.6, 0.4, 0.2, 1), "Aspect_Ratio": 1.0, **inputs}.items():
             next(s for s in node.inputs if s.identifier == each.replace("_", " ")).default_value = given
+        if finish:
+            finish(tile, node)
         return node.outputs[0]
     FIBRES.append(Case(name, HAIR, tolerance, build, True, make))
 
@@ -142,7 +150,8 @@ HAIR = "ShaderNodeBsdfHairPrincipled"
 if "Aspect Ratio" in inputs_of(HAIR):  # since 4.0
     fibre("Principled Hair BSDF, Huang")
     fibre("Principled Hair BSDF, Huang, flat", Aspect_Ratio=0.7, Roughness=0.2)
-    fibre("Principled Hair BSDF, Huang, melanin", {"parametrization": "MELANIN"}, Melanin=0.4, Melanin_Redness=0.3, Tint=(0.9, 0.8, 0.7, 1))
+    fibre("Principled Hair BSDF, Huang, melanin", {"parametrization": "MELANIN"}, Melanin=0.4, Melanin_Redness=0.3, Tint=(0.9, 0.8, 0.7, 1),
+          finish=random_of_the_camera, Random_Color=0.7, Random_Roughness=0.5)
     fibre("Principled Hair BSDF, Huang, absorption", {"parametrization": "ABSORPTION"}, Absorption_Coefficient=(0.2, 0.5, 1.0), Offset=0.1)
     fibre("Principled Hair BSDF, Huang, smooth", Roughness=0.1, IOR=1.4)
     fibre("Principled Hair BSDF, Huang, rough", tolerance=0.02, Roughness=0.8)
