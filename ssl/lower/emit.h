@@ -85,6 +85,7 @@ uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element);
 /* Writes the types of all leaves to `out`, and returns the end of the list. */
 IrType *leaf_types(const Type *type, IrType *out);
 IrValue *value_leaves(Emit *m, const Type *type); /* allocates room for the leaves of one value */
+Value value_detached(Emit *m, Value v);           /* its floats have no derivative, to derive.c */
 Value value_zero(Emit *m, const Type *type);
 Value value_constant(Emit *m, const Constant *c);
 Value value_string(Emit *m, const char *text);
@@ -107,6 +108,7 @@ typedef struct Place {
     uint32_t leaf; /* the first leaf of the place, counted from the slot */
     IrValue index; /* index of an element in the leaves' arrays; 0: the arrays are accessed whole */
     const VarDecl *table; /* the constant whose elements are read from tables; NULL: none */
+    bool is_no_diff;      /* what is read has no derivative */
     /* Components of a vector or matrix, if component_count > 0. With several alternatives, `choice` says
      * at run time which one is meant. */
     uint8_t component_count, alternative_count;

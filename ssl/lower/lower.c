@@ -83,9 +83,17 @@ static void declare_params(Emit *m, const FuncDecl *f)
             for (uint32_t k = 0; k < param->type->leaves; ++k)
                 leaf[k] = ir_build_param(m->b, next_value++);
             v = (Value){param->type, leaf};
+            v = param->is_no_diff ? value_detached(m, v) : v;
         }
         m->slot_of[param->index] = slots_allocate(m, v);
     }
+}
+
+/* Returns the leaves of a variable as they are now. */
+static const IrValue *variable(Emit *m, const Type *type, uint32_t slot, bool is_no_diff)
+{
+    Value v = {type, m->env.data + slot};
+    return is_no_diff ? value_detached(m, v).leaf : v.leaf;
 }
 
 static void lower_function(Lowering *l, FuncInstance instance)
@@ -116,14 +124,15 @@ static void lower_function(Lowering *l, FuncInstance instance)
     Span end = {f->body->span.file, f->body->span.end - 1, f->body->span.end};
     lower_set_span(&m, end);
     ARRAY(IrValue) results = {0};
+    const IrValue *result = variable(&m, f->return_type, m.result, f->is_no_diff);
     for (uint32_t i = 0; i < result_leaves; ++i)
-        array_push(l->arena, &results, m.env.data[m.result + i]);
+        array_push(l->arena, &results, result[i]);
     for (uint32_t i = 0; i < f->params.count; ++i) {
         const VarDecl *param = f->params.items[i];
         const Type *type = param->type;
         if (param->direction == DIRECTION_IN)
             continue;
-        const IrValue *leaf = m.env.data + m.slot_of[param->index];
+        const IrValue *leaf = variable(&m, type, m.slot_of[param->index], param->is_no_diff);
         uint32_t count = f->is_shader ? type->scalars : type->leaves;
         array_reserve(l->arena, &results, results.count + count);
         if (f->is_shader)

@@ -415,16 +415,11 @@ static Value lower_question(Emit *m, const Expr *e)
     return (Value){e->type, leaf};
 }
 
-/* detach(a): only derive.c sees the difference. */
 static Value lower_detach(Emit *m, const Expr *e)
 {
     Value v = lower_expr(m, e->a);
-    IrValue *leaf = value_leaves(m, e->type);
     lower_set_span(m, e->span);
-    for (uint32_t i = 0; i < e->type->leaves; ++i)
-        leaf[i] = ir_kind(leaf_type(e->type, i)) == IR_FLOAT ? ir_build_detach(m->b, v.leaf[i])
-                                                             : v.leaf[i];
-    return (Value){e->type, leaf};
+    return value_detached(m, v);
 }
 
 /* What the host's tables give. A bsdf runs on rows of numbers alone, where there is none of it. */

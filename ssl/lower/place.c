@@ -94,7 +94,8 @@ Value place_load(Emit *m, const Place *p)
     IrValue *leaf = value_leaves(m, p->type);
     for (uint32_t i = 0; i < p->type->leaves; ++i)
         leaf[i] = p->component_count > 0 ? load_component(m, p, i) : load_leaf(m, p, p->type, i);
-    return (Value){p->type, leaf};
+    Value v = {p->type, leaf};
+    return p->is_no_diff ? value_detached(m, v) : v;
 }
 
 void place_store(Emit *m, const Place *p, Value v)
@@ -231,10 +232,13 @@ static Place index_place(Emit *m, const Expr *e)
 static Place member_place(Emit *m, const Expr *e)
 {
     Place p = place_of(m, e->a);
-    if (e->a->type->kind == TYPE_STRUCT)
-        p.leaf += e->a->type->decl->members.items[e->member]->leaf;
-    else
+    if (e->a->type->kind == TYPE_STRUCT) {
+        const VarDecl *member = e->a->type->decl->members.items[e->member];
+        p.leaf += member->leaf;
+        p.is_no_diff = p.is_no_diff || member->is_no_diff;
+    } else {
         select_components(&p, e);
+    }
     p.type = e->type;
     return p;
 }

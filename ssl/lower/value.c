@@ -55,6 +55,15 @@ IrValue *value_leaves(Emit *m, const Type *type)
     return ARENA_ARRAY(m->arena, IrValue, type->leaves);
 }
 
+Value value_detached(Emit *m, Value v)
+{
+    IrValue *leaf = value_leaves(m, v.type);
+    for (uint32_t i = 0; i < v.type->leaves; ++i)
+        leaf[i] = ir_kind(leaf_type(v.type, i)) == IR_FLOAT ? ir_build_detach(m->b, v.leaf[i])
+                                                            : v.leaf[i];
+    return (Value){v.type, leaf};
+}
+
 static IrValue scalar_constant(Emit *m, IrKind kind, Scalar s)
 {
     switch (kind) {
