@@ -224,8 +224,8 @@ NODES = {
                                         "the fibre direction is u"),
     "ShaderNodeBsdfHairPrincipled": _shader(
         "principled_hair_bsdf", options=opt.hair_principled, finish=opt.finish_hair_principled, inputs={"Tint": "dye"},
-        lacks="on meshes the fibre direction is u, in Cycles an edge of each triangle; by Huang, lamps get 14 to 21 % less light from "
-              "white hair than in Cycles, where it returns more than comes in"),
+        lacks="on meshes the fibre direction is u, in Cycles an edge of each triangle; by Huang, white hair returns 0.14 to "
+              "0.21 less of a lamp's light than in Cycles, where it returns more than comes in"),
     "ShaderNodeEeveeSpecular": _shader("specular_bsdf", inputs={"Ambient Occlusion": None}, outputs=BSDF,
                                        finish=opt.finish_specular, lacks="a node of Eevee, which Cycles does not support; no Ambient Occlusion"),
     "ShaderNodeDisplacement": Node("displacement", outputs={"Displacement": "moved"}, options=opt.take("space"),
