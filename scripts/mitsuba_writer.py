@@ -8,7 +8,7 @@ import pathlib
 import shutil
 import sys
 
-ROULETTE_DEPTH = 3  # SORT's own; Mitsuba's default is 5
+ROULETTE_DEPTH = 3  # SORT's default; Mitsuba's is 5
 
 
 def numbers(values) -> str:
@@ -70,10 +70,10 @@ class MitsubaWriter:
         self.folder, self._meshes = folder, 0
         self._lines = ['<scene version="3.0.0">',
                        *(f'<default name="{name}" value="{side}"/>' for name, side in zip(("width", "height"), resolution)),
-                       '<default name="watertight" value="false"/>',
+                       '<default name="watertight" value="false"/>', f'<default name="roulette_depth" value="{ROULETTE_DEPTH}"/>',
                        '<boolean name="embree_use_robust_intersections" value="$watertight"/>',
                        '<integrator type="path">', f'<integer name="max_depth" value="{max_depth + 1}"/>',
-                       f'<integer name="rr_depth" value="{ROULETTE_DEPTH}"/>',
+                       '<integer name="rr_depth" value="$roulette_depth"/>',
                        f'<boolean name="hide_emitters" value="{"true" if hides_emitters else "false"}"/>', "</integrator>",
                        '<sensor type="perspective">', string("fov_axis", "y"), f'<float name="fov" value="{fov_y_degrees:g}"/>',
                        self.to_world(camera),

@@ -78,10 +78,10 @@ class Mitsuba:
             fail(f"there is no llvm-config-{version} that names a shared library; set DRJIT_LIBLLVM_PATH to a libLLVM.so")
         return found[0]
 
-    def render(self, scene_xml, picture, samples, seed, size, watertight=False):
-        """CPU seconds and peak memory of the whole process. watertight: no ray passes through the seam of two triangles, as in SORT."""
+    def render(self, scene_xml, picture, samples, seed, size, **values):
+        """CPU seconds and peak memory of the whole process. values: for the defaults of the scene, as `watertight="true"`."""
         return measured([self._python, "-B", ROOT / "scripts" / "mitsuba_render.py", scene_xml, picture, samples, seed, *size,
-                         self._threads, str(watertight).lower()], env=self._environment)[:2]
+                         self._threads, *(f"{name}={value}" for name, value in values.items())], env=self._environment)[:2]
 
 
 def without_start(seconds, samples):

@@ -53,6 +53,8 @@ FORMS = {
     "max_glossy": _bounces("Glossy", "glossy_bounces", 4, "more take time between mirrors and metals only"),
     "max_transmission": _bounces("Transmission", "transmission_bounces", 12, "more take time in glass only; too few make it black"),
     "max_transparent": Form("Max Transparent", cost="leaves and hair with alpha take time for each; too few make them black"),
+    "roulette_depth": Form("Min Light Bounces", name="min_light_bounces", default=2, soft_max=64, offset=1, cost="rooms with bright walls have less noise",
+                           of_cycles=lambda cycles: max(cycles.min_light_bounces, 2)),
     "clamp_direct": Form("Clamp Direct", soft_max=100, cost="a limit takes no time; a low one darkens highlights", of_cycles=lambda cycles: cycles.sample_clamp_direct),
     "clamp_indirect": Form("Clamp Indirect", default=10, soft_max=100, cost="a limit takes no time", of_cycles=lambda cycles: cycles.sample_clamp_indirect),
     "filter_glossy": Form("Filter Glossy", default=1, soft_max=10, cost="takes no time", of_cycles=lambda cycles: cycles.blur_glossy),

@@ -22,6 +22,7 @@ ROWS = (
     Row("U32", "max_glossy", 1, 1024, 1024, "most reflections of a path that are not diffuse"),
     Row("U32", "max_transmission", 1, 1024, 1024, "most refractions and scattering transmissions of a path"),
     Row("U32", "max_transparent", 0, 128, 128, "most surfaces that a path or a shadow ray passes straight through"),
+    Row("U32", "roulette_depth", 1, 1025, 3, "surface from which on Russian roulette may end a path that carries little light: later ones take more time and leave less noise"),
     Row("FLOAT", "clamp_direct", 0, 3.4028234e38, 0, "limit of the light that one sample brings after at most one bounce, as the mean of its channels; 0: no limit"),
     Row("FLOAT", "clamp_indirect", 0, 3.4028234e38, 0, "limit of the light that one sample brings after two or more bounces: fewer fireflies, dimmer caustics; 0: no limit"),
     Row("FLOAT", "filter_glossy", 0, 3.4028234e38, 0, "blurs what a path meets after blurry bounces, more so the larger the value, as in Cycles: softer caustics with less noise; 0: none"),

@@ -2,10 +2,10 @@
 #include "sort/integrator/guiding.h"
 
 /* Returns the probability with which the path survives Russian roulette; 1: it takes no part in it. */
-static float survival(const Path *path)
+static float survival(const WaveShared *s, const Path *path)
 {
     bool is_inside = path->flags & PATH_INSIDE;
-    if (path->depth < WAVE_ROULETTE_DEPTH && !is_inside)
+    if (path->depth < s->settings->roulette_depth && !is_inside)
         return 1.0f;
     /* Closure subtraction makes throughput negative; its absolute value counts. */
     float worth = spectrum_max_abs(path->beta) * path->eta_scale;
@@ -51,7 +51,7 @@ static void roulette(Wave *w)
         Path *path = &w->paths[i];
         if (spectrum_is_black(path->beta))
             path->flags |= PATH_DEAD;
-        float q = path->flags & PATH_DEAD ? 1.0f : survival(path);
+        float q = path->flags & PATH_DEAD ? 1.0f : survival(w->shared, path);
         if (q == 1.0f)
             continue;
         block.path[block.count] = path;

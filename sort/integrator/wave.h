@@ -27,7 +27,6 @@ enum {
     /* Camera rays of squares of so many pixels, at multiples of it in the frame, search the scene together. */
     WAVE_BUNDLE_SIDE = 4,
     WAVE_TRANSPARENT_MAX = 128,
-    WAVE_ROULETTE_DEPTH = 3,
     /* After so many scatters inside a translucent body the path ends. */
     WAVE_WALK_MAX = 1024
 };

@@ -277,6 +277,56 @@ static void test_closed_forms_clamps(void **state)
     kit_end(&kit);
 }
 
+/* Paths in that room, one a pixel, which end by roulette have met the first D = roulette_depth surfaces, so no pixel lacks the
+ * light of these, 2 - 2^(1 - D), and some have no more; where all surfaces are among them, none differs. */
+static void test_closed_forms_roulette_begins_where_it_is_told(void **state)
+{
+    (void)state;
+    enum { SURFACES = 8 };
+    static const struct {
+        const char *setting;
+        int first;
+    } cases[] = {{"\"roulette_depth\": 3", 3},
+                 {"\"roulette_depth\": 5", 5},
+                 {"\"roulette_depth\": 9", SURFACES + 1}};
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/s.ssl", ssl);
+    kit_add_sphere(&kit, &meshes, "room", 1.0f, 8);
+    KitScene scene = {.width = 32,
+                      .height = 32,
+                      .samples = 1,
+                      .max_depth = SURFACES,
+                      .target = {0.3f, 0.4f, -1},
+                      .fov_y_degrees = 60,
+                      .meshes = strbuf_text(&meshes),
+                      .instances = INSTANCE("room", "mirror"),
+                      .materials = MATERIAL("mirror", "mirror", "")};
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        double least = INFINITY, most = 0, expected = 2 - pow(2, -cases[i].first + 1);
+        uint32_t count;
+        scene.limits = cases[i].setting;
+        kit_write_scene(&kit, &scene);
+        RenderOptions options = kit_options(&kit);
+        Render *render = kit_render(&kit, &options);
+        float *pixels = kit_pixels(render, &count);
+        for (uint32_t k = 0; k < count; ++k) {
+            least = fmin(least, (double)pixels[4 * (size_t)k]);
+            most = fmax(most, (double)pixels[4 * (size_t)k]);
+        }
+        assert_float_equal(least, expected, 1e-5);
+        if (cases[i].first > SURFACES)
+            assert_float_equal(most, expected, 1e-5);
+        else
+            assert_true(most > expected + 0.01);
+        mem_free(pixels);
+        render_destroy(render);
+    }
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 /* Row 17: a small lamp of area a at the distance d, focus at f, a round lens of radius r. From each point of the
  * blurred disk a part a / ((d/f - 1)^2 pi r^2) of the lens sees the lamp; from elsewhere none does. The disk's radius
  * in the plane of focus is r (1 - f/d); the lamp's own size makes its rim soft. */
@@ -350,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_closed_forms_cavity_of_two_patches),
         cmocka_unit_test(test_closed_forms_lamp_out_of_focus),
         cmocka_unit_test(test_closed_forms_clamps),
+        cmocka_unit_test(test_closed_forms_roulette_begins_where_it_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
