@@ -121,9 +121,20 @@ static void add_occlusion(Wave *w)
     }
 }
 
+/* Tells which lights the rays have come to. Rays without light, and those of empty segments, count too, but for dead ones. */
+static void tell_sight(const Wave *w)
+{
+    const ShadowQueue *q = &w->shadow;
+    for (uint32_t i = 0; i < q->count; ++i)
+        if (q->batch.state[i] != SHADOW_DEAD)
+            light_sight_add(w->shared->sight, q->sources[i], q->batch.state[i] == SHADOW_CLEAR);
+}
+
 void stage_shadow(Wave *w)
 {
     trace_queue(w, &w->shadow);
+    if (w->shadow.sources)
+        tell_sight(w);
     if (w->light_paths && w->light_paths->is_under_way)
         light_paths_splat(w);
     else if (SORT_LIKELY(w->adds_alone))

@@ -74,6 +74,8 @@ typedef struct WaveShared {
     /* The field that directions are drawn by, and the one that paths teach; NULL: none. They may be the same. */
     const GuideField *guide;
     GuideField *learner;
+    /* What shadow rays tell of the lights; NULL: nothing. */
+    LightSight *sight;
     /* FilmSample.ids by index of the instance and material; NULL: not recorded. */
     const uint32_t *instance_ids, *material_ids;
 } WaveShared;

@@ -14,8 +14,9 @@ float lights_share_of_local(const Lights *lights, float local_irradiance)
 {
     if (!(local_irradiance > 0.0f))
         return 0.0f;
-    return 0.2f +
-           0.6f * (local_irradiance / (local_irradiance + 2.0f * lights->infinite_irradiance));
+    return lights->share_min +
+           (1.0f - 2.0f * lights->share_min) *
+               (local_irradiance / (local_irradiance + 2.0f * lights->infinite_irradiance));
 }
 
 bool lights_have_both(const Lights *lights)

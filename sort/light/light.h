@@ -8,7 +8,7 @@
  * A *source* is one of these. Local sources are chosen with a probability of 0.2 to 0.8 by how much light they and the
  * infinite ones bring to the point (when both exist): a far horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
  * ones, whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point
- * (light_tree.h). The densities below include that choice; each is the density of sampling this source alone,
+ * (light_tree.h). None of that knows what stands between, which lights_heed adds. The densities below include that choice; each is the density of sampling this source alone,
  * which is what MIS of one source's radiance needs.
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
  * to look up.
@@ -17,13 +17,14 @@
  * intersects them); a ray ends there. The dark side of a one-sided light is not there at all, for
  * any ray.
  *
- * Lights is immutable; any thread. It borrows the Scene. */
+ * But for lights_heed Lights is immutable; any thread. It borrows the Scene. */
 #ifndef SORT_LIGHT_LIGHT_H
 #define SORT_LIGHT_LIGHT_H
 
 #include "sort/bsdf/spectrum.h"
 #include "sort/light/environment.h"
 #include "sort/light/light_query.h"
+#include "sort/light/light_sight.h"
 #include "sort/wide/wide.h"
 
 typedef struct Lights Lights;
@@ -42,6 +43,9 @@ typedef struct LightsDesc {
 
 Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
 void lights_destroy(Lights *lights); /* NULL is fine */
+/* Makes sources whose light seldom arrived less likely to be chosen than others, and forgets what it heeded before. sight: of as many
+ * sources; NULL: nothing is known. No other thread may use the lights meanwhile. Error: memory; then nothing has changed. */
+Status lights_heed(Lights *lights, const LightSight *sight, Error *err) SORT_MUST_CHECK;
 /* Returns the number of sources; 0: nothing emits. */
 uint32_t lights_count(const Lights *lights);
 
@@ -70,7 +74,7 @@ typedef struct LightRows {
         triangle[SSL_BLOCK],           /* LIGHT_VALUE_MESH; or a segment of curves */
         material[SSL_BLOCK];           /* LIGHT_VALUE_MESH */
     EnvironmentPlace place[SSL_BLOCK]; /* LIGHT_VALUE_ENVIRONMENT: of wi in the image */
-    uint32_t source[SSL_BLOCK];        /* for statistics */
+    uint32_t source[SSL_BLOCK];        /* for LightSight */
     uint32_t light_group[SSL_BLOCK];   /* of the scene; 0: none */
     const SceneLightVisibility *visibility[SSL_BLOCK]; /* borrowed: scene */
 } LightRows;

@@ -9,7 +9,10 @@
 #include "ssl/rt/rt.h"
 
 /* Memory of an emissive triangle in all tables and in the tree, and of a material slot of an instance. */
-enum { EMITTER_BYTES = 272, SLOT_BYTES = sizeof(uint32_t) };
+enum { EMITTER_BYTES = 276, SLOT_BYTES = sizeof(uint32_t) };
+
+/* What local or infinite sources keep, when there are both: either may lie in shadow. What is seen of them leaves less doubt. */
+static const float SHARE_MIN = 0.2f, SHARE_MIN_SEEN = 0.1f;
 
 static const double pi = 3.14159265358979323846;
 
@@ -410,8 +413,9 @@ static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
     return status;
 }
 
-/* Infinite sources by power. What falls into the scene's disk falls on four times its area of a sphere. */
-static void set_probabilities(Lights *lights)
+/* Infinite sources by power, and by what is seen of it unless `sight` is NULL. What falls into the scene's disk falls on four times
+ * its area of a sphere. */
+static void set_probabilities(Lights *lights, const LightSight *sight)
 {
     float3 centre;
     float radius;
@@ -421,7 +425,8 @@ static void set_probabilities(Lights *lights)
     for (uint32_t i = 0; i < count; ++i) {
         double power =
             infinite_power(&lights->sources[first + i], radius > 0.0f ? (double)radius : 1.0);
-        total += fmin(1e60, fmax(1e-60, power));
+        double factor = sight ? (double)light_sight_factor(sight, first + i) : 1.0;
+        total += factor * fmin(1e60, fmax(1e-60, power));
         lights->cumulative[i + 1] = total;
     }
     double disk = pi * (radius > 0.0f ? (double)radius * (double)radius : 1.0);
@@ -432,6 +437,22 @@ static void set_probabilities(Lights *lights)
         running = lights->cumulative[i + 1];
         lights->sources[first + i].probability = (float)p;
     }
+}
+
+Status lights_heed(Lights *lights, const LightSight *sight, Error *err)
+{
+    float *factors = MEM_ARRAY(float, (size_t)lights->leaf_count + 1);
+    if (!factors)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for what is seen of %u lights",
+                         lights->leaf_count);
+    for (uint32_t leaf = 0; leaf < lights->leaf_count; ++leaf)
+        factors[leaf] = sight ? light_sight_factor(sight, lights->leaf_source[leaf]) : 1.0f;
+    if (lights->tree)
+        light_tree_scale(lights->tree, factors);
+    mem_free(factors);
+    set_probabilities(lights, sight);
+    lights->share_min = sight ? SHARE_MIN_SEEN : SHARE_MIN;
+    return STATUS_OK;
 }
 
 /* --- all -------------------------------------------------------------------------------------------- */
@@ -472,7 +493,7 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
         status = build_tree(lights, desc, err);
     }
     if (status == STATUS_OK) {
-        set_probabilities(lights);
+        set_probabilities(lights, NULL);
         status = caustic_scene_build(lights, err);
     }
     return status;
@@ -486,6 +507,7 @@ Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err)
     if (!lights)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the lights");
     lights->scene = desc->scene;
+    lights->share_min = SHARE_MIN;
     lights->environment = desc->environment_table;
     Status status = build(lights, desc, err);
     if (status != STATUS_OK) {

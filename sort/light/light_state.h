@@ -69,6 +69,7 @@ struct Lights {
     uint32_t *leaf_source;     /* [leaf_count] */
     LightTriangle *triangles;  /* [leaf_count] of leaves that are triangles; NULL: none is */
     float infinite_irradiance; /* by the infinite ones, mean of all normals, as luminance */
+    float share_min;           /* of the local ones and of the infinite ones, when there are both */
     double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
     LightShape *shapes; /* [scene->light_count], of the kinds that have one */
     uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
@@ -86,7 +87,7 @@ Status caustic_scene_build(Lights *lights, Error *err) SORT_MUST_CHECK;
 bool lights_have_both(const Lights *lights);
 /* Returns the probability of choosing among the local sources at a point, when there are both kinds, by the irradiance that
  * the local ones promise there and that of the infinite ones, which counts double, as it varies more with the direction.
- * Either may lie in shadow, so both keep a fifth, but for local ones that cannot reach the point. */
+ * Either may lie in shadow, so both keep lights->share_min, but for local ones that cannot reach the point. */
 float lights_share_of_local(const Lights *lights, float local_irradiance);
 /* Returns the share of the intensity that a spot sends out at an angle from its axis. */
 float source_spot_falloff(const Source *s, float cos_angle);

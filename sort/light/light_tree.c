@@ -27,8 +27,14 @@ typedef struct Node {
 struct LightTree {
     Node *nodes;      /* [2 leaf_count - 1] */
     uint64_t *trails; /* [leaf_count]: bit d: the second child at depth d */
+    float *powers;    /* [leaf_count]: with which they were made */
     uint32_t leaf_count;
 };
+
+static bool is_leaf(const Node *node)
+{
+    return node->next & LEAF_BIT;
+}
 
 static float3 f3_lower(float3 a, float3 b)
 {
@@ -258,14 +264,17 @@ Status light_tree_create(const LightBounds *leaves, uint32_t count, LightTree **
         tree->leaf_count = count;
         tree->nodes = MEM_ARRAY(Node, 2 * (size_t)count - 1);
         tree->trails = MEM_ARRAY(uint64_t, count);
+        tree->powers = MEM_ARRAY(float, count);
     }
-    if (!tree || !order || !tree->nodes || !tree->trails) {
+    if (!tree || !order || !tree->nodes || !tree->trails || !tree->powers) {
         light_tree_destroy(tree);
         mem_free(order);
         return error_set(err, STATUS_NO_MEMORY, "no memory for a tree of %u lights", count);
     }
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < count; ++i) {
         order[i] = i;
+        tree->powers[i] = leaves[i].power;
+    }
     build(&(Builder){.tree = tree, .leaves = leaves, .order = order}, 0, count, 0, 0);
     mem_free(order);
     *out_tree = tree;
@@ -278,12 +287,27 @@ void light_tree_destroy(LightTree *tree)
         return;
     mem_free(tree->nodes);
     mem_free(tree->trails);
+    mem_free(tree->powers);
     mem_free(tree);
+}
+
+void light_tree_scale(LightTree *tree, const float *factors)
+{
+    for (uint32_t i = 2 * tree->leaf_count - 1; i-- > 0;) { /* children before their parent */
+        Node *node = &tree->nodes[i];
+        if (is_leaf(node)) {
+            uint32_t leaf = node->next & ~(uint32_t)LEAF_BIT;
+            node->power = tree->powers[leaf] * factors[leaf];
+        } else {
+            node->power = tree->nodes[i + 1].power + tree->nodes[node->next].power;
+        }
+    }
 }
 
 size_t light_tree_size_bytes(const LightTree *tree)
 {
-    return (2 * (size_t)tree->leaf_count - 1) * sizeof(Node) + tree->leaf_count * sizeof(uint64_t);
+    size_t of_leaf = sizeof *tree->trails + sizeof *tree->powers;
+    return (2 * (size_t)tree->leaf_count - 1) * sizeof(Node) + tree->leaf_count * of_leaf;
 }
 
 /* --- choosing --------------------------------------------------------------------------------------- */
@@ -385,11 +409,6 @@ static float first_probability(float first, float second)
 {
     float sum = first + second;
     return sum > 0.0f ? first / sum : -1.0f;
-}
-
-static bool is_leaf(const Node *node)
-{
-    return node->next & LEAF_BIT;
 }
 
 /* Takes a point one step down, if something below lights it. */

@@ -3,7 +3,7 @@
  * what it may at most bring to the point; so near and facing lights are found among millions.
  *
  * A node is refused only when nothing below it can light the point; a light that can always has a positive
- * probability. Immutable once made: any thread. */
+ * probability. But for light_tree_scale it is immutable once made: any thread. */
 #ifndef SORT_LIGHT_LIGHT_TREE_H
 #define SORT_LIGHT_LIGHT_TREE_H
 
@@ -27,6 +27,8 @@ typedef struct LightTree LightTree;
 Status light_tree_create(const LightBounds *leaves, uint32_t count, LightTree **out_tree,
                          Error *err) SORT_MUST_CHECK;
 void light_tree_destroy(LightTree *tree); /* NULL is fine */
+/* Sets the power of each leaf to factors[leaf], above 0, times what it was made with. No other thread may use the tree meanwhile. */
+void light_tree_scale(LightTree *tree, const float *factors);
 size_t light_tree_size_bytes(const LightTree *tree);
 
 /* A leaf that is picked for a point. */

@@ -155,6 +155,12 @@ typedef struct RenderGuideStats {
     GuideStats field;
 } RenderGuideStats;
 
+/* What looking for lights took. */
+typedef struct RenderSightStats {
+    double seconds;
+    uint64_t paths; /* 0: there was nothing to choose */
+} RenderSightStats;
+
 typedef struct RenderStats {
     TextureStoreStats conversion; /* beside the render */
     double load_s, compile_s, textures_s, lights_s, accel_s, render_s, cpu_s;
@@ -169,6 +175,7 @@ typedef struct RenderStats {
         fiber_limit; /* a thread, at the end: RenderOptions.fibers_max, or what was found by trial */
     uint64_t scene_bytes, film_bytes;
     FilmDropped dropped;
+    RenderSightStats sight;
     RenderGuideStats guide;
 } RenderStats;
 void render_stats(const Render *render, RenderStats *out_stats);

@@ -79,6 +79,8 @@ Status render_prepare_bake(Render *r, Error *err) SORT_MUST_CHECK;
 void render_hash_bake(const Render *r, HashState *h);
 /* Makes r->emission if paths are to begin at lamps. STATUS_INVALID: something of the options or the scene cannot be shown so. */
 Status render_prepare_light(Render *r, Error *err) SORT_MUST_CHECK;
+/* Counts which lights are seen if one of several has to be chosen; then light sampling heeds it. */
+Status render_look_for_lights(Render *r, Error *err) SORT_MUST_CHECK;
 /* Teaches a field where light comes from, if the settings want it; then waves draw directions by it. */
 Status render_train(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns the description of a fiber's shading context, without a probe. */

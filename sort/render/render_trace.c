@@ -333,7 +333,9 @@ Status render_run(Render *r, Error *err)
     atomic_store(&r->fibers_wanted, r->fiber_limit.limit);
     r->schedule.may_begin = may_begin;
     r->schedule.data = r;
-    Status status = render_train(r, err);
+    Status status = render_look_for_lights(r, err);
+    if (status == STATUS_OK)
+        status = render_train(r, err);
     if (status == STATUS_OK) {
         r->running = &r->schedule;
         r->running_shared = &r->shared;

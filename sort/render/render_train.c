@@ -1,7 +1,6 @@
 /* Path guiding before a render: passes over a small picture of the scene, of twice as many paths each, teach a field where
- * light comes from. Their samples are not part of the picture. They are a function of the scene, the settings and the size of the
- * render, not of which part of it is rendered, so that all parts of a picture, and renders that go on, have the same field. */
-#include "sort/render/render_state.h"
+ * light comes from. */
+#include "sort/render/training.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -13,24 +12,8 @@ enum {
     PATHS_A_TRAINING_PATH = 5,
     TRAINING_PATHS_MAX = 1 << 24,
     TRAINING_PATHS_MIN = 1 << 14,
-    PASSES = 6, /* of which the last has half of the paths */
-    SIDE_MIN_PX = 16
+    PASSES = 6 /* of which the last has half of the paths */
 };
-
-typedef struct Training {
-    Render *render;
-    WaveShared shared;
-    Schedule schedule;
-    Film *film; /* of the small picture */
-    uint32_t width, height;
-} Training;
-
-static bool may_train(void *data, uint64_t job)
-{
-    Render *r = data;
-    SORT_UNUSED(job);
-    return !atomic_load(r->options.cancel) && !render_is_stopped(r) && render_may_go_on(r);
-}
 
 static uint64_t path_count(const Render *r)
 {
@@ -41,58 +24,12 @@ static uint64_t path_count(const Render *r)
                                         : paths;
 }
 
-static void choose_size(const Render *r, uint32_t *out_width, uint32_t *out_height)
-{
-    const FilmDesc *frame = film_desc(r->film);
-    double pixels = (double)path_count(r) / ((1 << PASSES) - 1);
-    double scale = sqrt(pixels / ((double)frame->width * frame->height));
-    double width = frame->width * scale, height = frame->height * scale;
-    *out_width = width < SIDE_MIN_PX ? SIDE_MIN_PX : (uint32_t)width;
-    *out_height = height < SIDE_MIN_PX ? SIDE_MIN_PX : (uint32_t)height;
-}
-
-static Status prepare(Training *t, Render *r, Error *err)
-{
-    uint32_t samples = (1 << PASSES) - 1;
-    *t = (Training){.render = r, .shared = r->shared};
-    choose_size(r, &t->width, &t->height);
-    FilmDesc desc = {.size_bytes = sizeof desc,
-                     .width = t->width,
-                     .height = t->height,
-                     .has_catchers = film_desc(r->film)->has_catchers};
-    desc.identity.nominal_samples = samples;
-    schedule_init(&t->schedule, &(ScheduleDesc){.width = t->width,
-                                                .height = t->height,
-                                                .sample_end = 1,
-                                                .pass_samples = SCHEDULE_PASS_SAMPLES});
-    t->schedule.may_begin = may_train;
-    t->schedule.data = r;
-    TRY(film_create(&desc, &t->film, err));
-    camera_view_init(r->camera, t->width, t->height, &t->shared.camera);
-    t->shared.film = t->film;
-    t->shared.skips_done = false;
-    t->shared.samples = samples;
-    /* Other random numbers than those of the picture, so that the field is independent of its samples. */
-    t->shared.seed = (uint32_t)hash_mix64(r->shared.seed + 0x67756964u);
-    return STATUS_OK;
-}
-
 /* Renders the samples of a pass. */
 static Status run_pass(Training *t, uint32_t pass, Error *err)
 {
-    Render *r = t->render;
     ASSERT(pass < PASSES);
-    schedule_take_samples(&t->schedule, (1u << pass) - 1, (2u << pass) - 1);
-    r->running = &t->schedule;
-    r->running_shared = &t->shared;
-    while (t->schedule.next < schedule_job_count(&t->schedule)) {
-        TRY(render_run_segment(r, err));
-        if (atomic_load(r->options.cancel) || render_is_stopped(r))
-            return error_set(err, STATUS_CANCELLED, "cancelled");
-        if (!render_may_go_on(r))
-            TRY(render_finish_textures(r, err));
-    }
-    r->stats.guide.training_paths += (uint64_t)t->width * t->height << pass;
+    TRY(training_run(t, (1u << pass) - 1, (2u << pass) - 1, err));
+    t->render->stats.guide.training_paths += (uint64_t)t->width * t->height << pass;
     return STATUS_OK;
 }
 
@@ -169,11 +106,12 @@ Status render_train(Render *r, Error *err)
     if (r->settings.guiding == SCENE_GUIDING_OFF || !wave_gathers_light(&r->shared))
         return STATUS_OK;
     render_announce(r, "learning where light comes from");
-    Status status = prepare(&t, r, err);
+    const uint32_t samples = (1u << PASSES) - 1;
+    Status status =
+        training_begin(&t, r, (double)path_count(r) / samples, samples, 0x67756964u, err);
     if (status == STATUS_OK)
         status = train(&t, err);
-    schedule_destroy(&t.schedule);
-    film_destroy(t.film);
+    training_end(&t);
     if (status == STATUS_OK)
         r->shared.guide = r->guide;
     r->stats.guide.is_used = r->guide != NULL;

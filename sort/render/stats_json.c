@@ -110,6 +110,14 @@ static void write_timeline(JsonWriter *w, const MonitorTimeline *t)
     json_write_end(w);
 }
 
+static void write_sight(JsonWriter *w, const RenderSightStats *s)
+{
+    json_write_object(w, "light_training");
+    json_write_double(w, "seconds", s->seconds);
+    json_write_u64(w, "paths", s->paths);
+    json_write_end(w);
+}
+
 static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
 {
     json_write_object(w, "guiding");
@@ -147,6 +155,8 @@ void stats_json(const StatsParts *parts, StrBuf *out)
     json_write_u64(&w, "triangles", s->accel.triangle_count);
     json_write_u64(&w, "curve_segments", s->accel.curve_segment_count);
     json_write_end(&w);
+    if (s->sight.paths > 0)
+        write_sight(&w, &s->sight);
     if (s->guide.training_paths > 0)
         write_guiding(&w, &s->guide);
     json_write_object(&w, "fibers");

@@ -89,9 +89,80 @@ static void test_light_choice_of_the_sky(void **state)
     assert_true(of_sky[0] < of_sky[1] && of_sky[1] < of_sky[2]);
 }
 
+/* Sends rays to a source, of which some arrive. */
+static void send(LightSight *sight, uint32_t source, uint32_t sent, uint32_t arrived)
+{
+    for (uint32_t i = 0; i < sent; ++i)
+        light_sight_add(sight, source, i < arrived);
+}
+
+static void test_light_choice_counts_what_is_seen(void **state)
+{
+    (void)state;
+    LightSight *sight;
+    assert_int_equal(light_sight_create(4, &sight, NULL), STATUS_OK);
+    assert_true(light_sight_factor(sight, 0) == 1.0f);
+    send(sight, 1, 1000000, 250000);
+    send(sight, 2, 3, 0);
+    send(sight, 3, 1000000, 9);
+    assert_float_equal(light_sight_factor(sight, 0), 1, 0);
+    assert_float_equal(light_sight_factor(sight, 1), 0.5, 1e-5);
+    assert_float_equal(light_sight_factor(sight, 2), 0.5, 1e-6);  /* a few rays tell little */
+    assert_float_equal(light_sight_factor(sight, 3), 0.01, 1e-6); /* what is rare counts */
+    light_sight_destroy(sight);
+}
+
+/* Four lamps, a sun and a sky, and rays that find a quarter of the first lamp, all of the second, and nothing of the sun. */
+static void test_light_choice_heeds_what_is_seen(void **state)
+{
+    (void)state;
+    const float3 far = f3(0, 0, -1000), none = f3(0, 0, 0);
+    float before[6], after[6];
+    LightSight *sight;
+    SceneFixture *f = fixture_create();
+    for (int i = 0; i < 4; ++i)
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_POINT,
+                                      .light_to_world = mat4_identity(),
+                                      .emission = f3_splat(1000.0f)});
+    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_DISTANT,
+                                  .light_to_world = mat4_identity(),
+                                  .emission = f3_splat(0.001f)});
+    f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
+    f->scene.environment.radiance = f3_splat(0.001f);
+    Lights *lights = kit_lights(f);
+    assert_int_equal(lights_count(lights), 6);
+    for (uint32_t i = 0; i < 6; ++i)
+        before[i] = lights_choice_probability(lights, i, far, none);
+    assert_int_equal(light_sight_create(6, &sight, NULL), STATUS_OK);
+    send(sight, 0, 400000, 100000);
+    send(sight, 1, 400000, 400000);
+    send(sight, 4, 400000, 0);
+    send(sight, 5, 400000, 400000);
+    assert_int_equal(lights_heed(lights, sight, NULL), STATUS_OK);
+    light_sight_destroy(sight);
+    for (uint32_t i = 0; i < 6; ++i)
+        after[i] = lights_choice_probability(lights, i, far, none);
+    for (uint32_t i = 1; i < 4; ++i)
+        assert_float_equal((after[0] / after[i]), (0.5f * before[0] / before[i]), 1e-4);
+    assert_float_equal((after[4] / after[5]), (0.01f * before[4] / before[5]), 1e-4);
+    check_choices(lights, f3(0.3f, 0.1f, -1));
+    check_choices(lights, far);
+    float of_infinite = 0.0f; /* each kind keeps a tenth, not a fifth */
+    for (uint32_t i = 4; i < 6; ++i)
+        of_infinite += lights_choice_probability(lights, i, f3(0.3f, 0.1f, -1), none);
+    assert_float_equal(of_infinite, 0.1, 1e-3);
+    assert_int_equal(lights_heed(lights, NULL, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < 6; ++i)
+        assert_true(lights_choice_probability(lights, i, far, none) == before[i]);
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_light_choice_by_power),
-                                       cmocka_unit_test(test_light_choice_of_the_sky)};
+                                       cmocka_unit_test(test_light_choice_of_the_sky),
+                                       cmocka_unit_test(test_light_choice_counts_what_is_seen),
+                                       cmocka_unit_test(test_light_choice_heeds_what_is_seen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

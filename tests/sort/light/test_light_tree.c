@@ -56,6 +56,17 @@ static LightTree *make_tree(LightBounds *leaves, uint32_t count, uint64_t seed)
     return tree;
 }
 
+/* Multiplies the powers of leaves by 0.1 to 1. */
+static void scale_leaves(LightTree *tree, uint32_t count, uint64_t seed)
+{
+    float *factors = MEM_ARRAY(float, count);
+    assert_non_null(factors);
+    for (uint32_t i = 0; i < count; ++i)
+        factors[i] = 0.1f + 0.9f * unit(&seed);
+    light_tree_scale(tree, factors);
+    mem_free(factors);
+}
+
 static void test_tree_draws_what_it_states(void **state)
 {
     (void)state;
@@ -64,6 +75,8 @@ static void test_tree_draws_what_it_states(void **state)
     uint64_t seed = 77;
     for (uint64_t t = 0; t < 10; ++t) {
         LightTree *tree = make_tree(leaves, COUNT, 1000 * t);
+        if (t % 2)
+            scale_leaves(tree, COUNT, t);
         float3 at = point_in(&seed, 12.0f), normal = t % 3 ? direction(&seed) : f3(0, 0, 0);
         uint64_t observed[COUNT] = {0};
         double expected[COUNT], sum = 0.0;
@@ -91,6 +104,36 @@ static void test_tree_draws_what_it_states(void **state)
             assert_true(fabs((double)observed[i] - expected[i]) <= 2.0 + 1e-5 * SAMPLES);
         light_tree_destroy(tree);
     }
+}
+
+/* Far from points of light choosing goes by power, and so by powers times factors once a tree is scaled. */
+static void test_tree_chooses_by_scaled_power(void **state)
+{
+    (void)state;
+    enum { COUNT = 37 };
+    LightBounds leaves[COUNT];
+    float factors[COUNT];
+    double total = 0.0;
+    uint64_t seed = 5;
+    LightTree *tree;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        float3 at = point_in(&seed, 1.0f);
+        leaves[i] = (LightBounds){.lower = at,
+                                  .upper = at,
+                                  .axis = f3(0, 0, 1),
+                                  .cos_o = -1.0f,
+                                  .power = 0.5f + unit(&seed)};
+        factors[i] = 0.1f + 0.9f * unit(&seed);
+        total += (double)(leaves[i].power * factors[i]);
+    }
+    assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);
+    light_tree_scale(tree, factors);
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        double p = (double)light_tree_probability(tree, f3(3000, 200, 100), f3(0, 0, 0), i);
+        double expected = (double)(leaves[i].power * factors[i]) / total;
+        assert_true(fabs(p - expected) < 1e-3 * expected);
+    }
+    light_tree_destroy(tree);
 }
 
 /* What a point of the leaf brings at most, by the definition of the bounds: 0 only if none reaches the point. */
@@ -232,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_draws_what_it_states),
+        cmocka_unit_test(test_tree_chooses_by_scaled_power),
         cmocka_unit_test(test_tree_refuses_only_what_is_dark),
         cmocka_unit_test(test_tree_takes_degenerate_lights),
         cmocka_unit_test(test_tree_makes_less_noise),

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "tests/sort/render/render_kit.h"
 
-enum { WIDTH = 24, HEIGHT = 24, PIXELS = WIDTH * HEIGHT };
+enum { WIDTH = 24, HEIGHT = 24, PIXELS = WIDTH * HEIGHT, SAMPLES = 64 };
 
 static const char ssl[] =
     "shader metal(float roughness = 0.4, out closure surface)\n"
@@ -168,10 +168,70 @@ static void test_error_falls_with_the_samples(void **state)
     kit_end(&kit);
 }
 
+/* A closed room with a lamp in this half, under a sky: mean and variance. other: the radiance of a second lamp, behind a wall. */
+static Noise noise_of_room(const char *sky, double other)
+{
+    Kit kit;
+    StrBuf meshes = {0};
+    char lights[512];
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/s.ssl", ssl);
+    kit_add_sphere(&kit, &meshes, "room", 6.0f, 16);
+    kit_add_quad(&kit, &meshes, "wall",
+                 (const float[4][3]){{-9, -9, -1}, {9, -9, -1}, {9, 9, -1}, {-9, 9, -1}});
+    snprintf(
+        lights, sizeof lights,
+        "{\"name\": \"a\", \"type\": \"sphere\", \"radiance\": [9, 9, 9], \"radius_m\": 0.2, "
+        "\"transform\": [1,0,0,0, 0,1,0,3, 0,0,1,1, 0,0,0,1]}, "
+        "{\"name\": \"b\", \"type\": \"sphere\", \"radiance\": [%g, %g, %g], \"radius_m\": 0.2, "
+        "\"transform\": [1,0,0,0, 0,1,0,1, 0,0,1,-2, 0,0,0,1]}",
+        other, other, other);
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = WIDTH,
+                    .height = HEIGHT,
+                    .samples = SAMPLES,
+                    .max_depth = 3,
+                    .eye = {0, 0, 4},
+                    .fov_y_degrees = 50,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"r\", \"mesh\": \"room\", \"materials\": [\"m\"]}, "
+                                 "{\"name\": \"w\", \"mesh\": \"wall\", \"materials\": [\"m\"]}",
+                    .materials =
+                        "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"matte\"}",
+                    .lights = lights,
+                    .environment = sky});
+    Noise noise = noise_of(&kit, WAVE_STRATEGY_MIS);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+    return noise;
+}
+
+/* A sample that chooses a light which cannot be seen is lost. If p are not, the variance of light L grows by (1/p - 1) L^2. By what
+ * lights promise it grows by 2.4 L^2 for the sky, and by 26 and more for the lamp behind the wall. The picture stays the same. */
+static void test_variance_heeds_which_lights_are_seen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sky;
+        double other;
+    } unseen[] = {{"{\"color\": [3, 3, 3]}", 0}, {NULL, 200}, {"{\"color\": [3, 3, 3]}", 200}};
+    const Noise alone = noise_of_room(NULL, 0);
+    for (size_t i = 0; i < SORT_COUNT_OF(unseen); ++i) {
+        Noise noise = noise_of_room(unseen[i].sky, unseen[i].other);
+        double error = sqrt((alone.variance + noise.variance) / PIXELS);
+        double wasted = (noise.variance - alone.variance) / (noise.mean * noise.mean / SAMPLES);
+        if (wasted > 2.0)
+            fail_msg("room %zu: variance %g, %g with one light", i, noise.variance, alone.variance);
+        assert_true(fabs(noise.mean - alone.mean) < 4 * error);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variance_is_near_the_better_strategy),
+        cmocka_unit_test(test_variance_heeds_which_lights_are_seen),
         cmocka_unit_test(test_error_falls_with_the_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,73 @@
+#include "sort/render/training.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+enum { SIDE_MIN_PX = 16 };
+
+static bool may_train(void *data, uint64_t job)
+{
+    Render *r = data;
+    SORT_UNUSED(job);
+    return !atomic_load(r->options.cancel) && !render_is_stopped(r) && render_may_go_on(r);
+}
+
+static void choose_size(Training *t, double pixels)
+{
+    const FilmDesc *frame = film_desc(t->render->film);
+    double scale = sqrt(pixels / ((double)frame->width * frame->height));
+    double width = frame->width * scale, height = frame->height * scale;
+    t->width = width < SIDE_MIN_PX ? SIDE_MIN_PX : (uint32_t)width;
+    t->height = height < SIDE_MIN_PX ? SIDE_MIN_PX : (uint32_t)height;
+}
+
+Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, uint64_t seed,
+                      Error *err)
+{
+    *t = (Training){.render = r, .shared = r->shared, .counted = r->stats.wave};
+    choose_size(t, pixels);
+    FilmDesc desc = {.size_bytes = sizeof desc,
+                     .width = t->width,
+                     .height = t->height,
+                     .has_catchers = film_desc(r->film)->has_catchers};
+    desc.identity.nominal_samples = samples;
+    schedule_init(&t->schedule, &(ScheduleDesc){.width = t->width,
+                                                .height = t->height,
+                                                .sample_end = 1,
+                                                .pass_samples = SCHEDULE_PASS_SAMPLES});
+    t->schedule.may_begin = may_train;
+    t->schedule.data = r;
+    TRY(film_create(&desc, &t->film, err));
+    camera_view_init(r->camera, t->width, t->height, &t->shared.camera);
+    t->shared.film = t->film;
+    t->shared.view = WAVE_VIEW_NONE; /* whose jobs have any size */
+    t->shared.skips_done = false;
+    t->shared.samples = samples;
+    /* Other random numbers than those of the picture, so that what is learned is independent of its samples. */
+    t->shared.seed = (uint32_t)hash_mix64(r->shared.seed + seed);
+    return STATUS_OK;
+}
+
+Status training_run(Training *t, uint32_t first, uint32_t end, Error *err)
+{
+    Render *r = t->render;
+    ASSERT(first < end && end <= t->shared.samples);
+    schedule_take_samples(&t->schedule, first, end);
+    r->running = &t->schedule;
+    r->running_shared = &t->shared;
+    while (t->schedule.next < schedule_job_count(&t->schedule)) {
+        TRY(render_run_segment(r, err));
+        if (atomic_load(r->options.cancel) || render_is_stopped(r))
+            return error_set(err, STATUS_CANCELLED, "cancelled");
+        if (!render_may_go_on(r))
+            TRY(render_finish_textures(r, err));
+    }
+    return STATUS_OK;
+}
+
+void training_end(Training *t)
+{
+    schedule_destroy(&t->schedule);
+    film_destroy(t->film);
+    t->render->stats.wave = t->counted;
+}

@@ -1,0 +1,28 @@
+/* Passes over a small picture of the scene before a render, from which it learns. Their samples are not part of the picture. They are
+ * a function of the scene, the settings and the size of the render, not of which part of it is rendered, so that all parts of a
+ * picture, and renders that go on, learn the same. Private to sort/render. */
+#ifndef SORT_RENDER_TRAINING_H
+#define SORT_RENDER_TRAINING_H
+
+#include "sort/render/render_state.h"
+
+/* `shared` is the render's with a film, a camera and random numbers of its own, and for the view of light; what is to be learned is set
+ * there. */
+typedef struct Training {
+    Render *render;
+    WaveShared shared;
+    Schedule schedule;
+    Film *film;
+    uint32_t width, height;
+    WaveCounters counted; /* of the render, which does not count what is thrown away */
+} Training;
+
+/* Prepares a small picture of the frame with about so many pixels, whose pixels will have `samples` samples. seed: that of the random
+ * numbers, mixed with the render's. After an error, too, training_end ends it. Errors: memory. */
+Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, uint64_t seed,
+                      Error *err) SORT_MUST_CHECK;
+/* Renders samples [first, end) of its pixels. STATUS_CANCELLED: the render was stopped. */
+Status training_run(Training *t, uint32_t first, uint32_t end, Error *err) SORT_MUST_CHECK;
+void training_end(Training *t);
+
+#endif
