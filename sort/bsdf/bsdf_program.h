@@ -15,8 +15,8 @@ typedef struct BsdfView {
     alignas(64) BsdfRow wo[3];
     BsdfRow Ng[3]; /* unit; on the side of wo */
     /* The unit shading normal before closures bent theirs, on the side of wo: diffuse light fades to nothing where it would
-     * come from below that normal, instead of ending there at once; each closure's share of light becomes less
-     * [Estevez2019]. Zero: it ends at once. */
+     * come from below that normal, instead of ending there at once; each closure's share of light becomes less, by the
+     * angles [Chiang2019] or, with BSDF_SOFT_BUMPS, as on a rough surface [Estevez2019]. Zero: it ends at once. */
     BsdfRow unbent[3];
     /* No microfacet is sharper than this alpha, [0, 1], and no fibre smoother than a variance of that; sheen and diffuse
      * closures stay. */

@@ -292,6 +292,8 @@ static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_m
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->material_names, &out_material->name, err));
     TRY(json_get_bool(c, "shadows_bumps", JSON_OPTIONAL, &out_material->shadows_bumps, err));
+    TRY(json_get_bool(c, "soft_bump_shadows", JSON_OPTIONAL, &out_material->soft_bump_shadows,
+                      err));
     return ssl_group_read_node(&p->groups, c, out_material->name, &out_material->node, err);
 }
 

@@ -240,8 +240,9 @@ typedef struct SceneShader {
  * shader_id is an index into Scene.shaders, and SslGroupTexture.id one into Scene.textures. */
 typedef struct SceneMaterial {
     const char *name;
-    SslGroupNode node;  /* its group is one of Scene.groups, or the material's own */
-    bool shadows_bumps; /* diffuse light fades at its own normal: see BsdfView.unbent */
+    SslGroupNode node;      /* its group is one of Scene.groups, or the material's own */
+    bool shadows_bumps;     /* diffuse light fades at its own normal: see BsdfView.unbent */
+    bool soft_bump_shadows; /* as on a rough surface; not by the angle alone */
 } SceneMaterial;
 
 typedef enum SceneLightKind {

@@ -188,6 +188,7 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
     else
         add_shader(h, scene, m->node.shader_id, m->node.entry);
     hash128_update_u64(h, m->shadows_bumps);
+    hash128_update_u64(h, m->soft_bump_shadows);
     add_bindings(h, scene, &m->node);
 }
 

@@ -208,9 +208,10 @@ static void mark_fibres(const Scene *scene, const SurfaceBlock *surfaces, BsdfVi
 }
 
 /* Sets the shading normals that shadow bumps, on the side of the geometric ones. */
-static void set_unbent(const SurfaceBlock *surfaces, BsdfView *v)
+static void set_unbent(const SurfaceBlock *surfaces, bool is_soft, BsdfView *v)
 {
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        v->options[i] |= is_soft ? BSDF_SOFT_BUMPS : 0;
         float cosine = surfaces->N[0][i] * v->Ng[0][i] + surfaces->N[1][i] * v->Ng[1][i] +
                        surfaces->N[2][i] * v->Ng[2][i];
         for (uint32_t c = 0; c < 3; ++c)
@@ -242,8 +243,9 @@ static void fill_view(const ShadeContext *ctx, const SurfaceBlock *surfaces,
     }
     if (ctx->has_curves)
         mark_fibres(scene, surfaces, v);
-    if (scene->materials[surfaces->material].shadows_bumps)
-        set_unbent(surfaces, v);
+    const SceneMaterial *material = &scene->materials[surfaces->material];
+    if (material->shadows_bumps)
+        set_unbent(surfaces, material->soft_bump_shadows, v);
 }
 
 /* Returns the points of the block that exist and whose shader had no fault. The others emit magenta. */

@@ -473,7 +473,9 @@ static const char *write_eval_of(Bsdf *b, uint32_t k)
         "if (_select_%u > 0 && bsdf_reaches(_wi, _Ng, wi, %u)) { color _f; float _p;"
         "_eval_%u(wi, options%s, _f, _p);%s%s_f_cos += _weight * _f; _pdf += _select_%u * _p; }",
         k, lobe->flags, k, state.args,
-        lobe->flags & SSL_LOBE_DIFFUSE ? "_f *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng);" : "",
+        lobe->flags & SSL_LOBE_DIFFUSE
+            ? "_f *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng, options);"
+            : "",
         density, k);
 }
 

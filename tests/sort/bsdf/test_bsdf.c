@@ -450,6 +450,46 @@ static void test_bsdf_stays_finite(void **state)
     }
 }
 
+/* The fraction of light at the cosine `light` from the unbent normal that gets past a bump at the cosine `bent` from it: of the
+ * cubic of the angles, and of Smith's masking by GGX of alpha^2 = tan^2 / 8. */
+static double past_by_angles(double light, double bent, double closure)
+{
+    double g = light / (bent * closure);
+    return g >= 1.0 ? 1.0 : g * (1.0 + g - g * g);
+}
+
+static double past_by_masking(double light, double bent)
+{
+    double alpha2 = fmin((1.0 - bent * bent) / (8.0 * bent * bent), 1.0);
+    return 2.0 / (1.0 + sqrt(1.0 + alpha2 * (1.0 - light * light) / (light * light)));
+}
+
+static void test_bsdf_bumps_shadow_diffuse_light(void **state)
+{
+    (void)state;
+    const float3 flat = f3(0, 0, 1);
+    uint32_t random = 5, past = 0;
+    for (uint32_t i = 0; i < 2000; ++i) {
+        float3 wi = random_direction(&random), N = random_direction(&random);
+        wi.z = fabsf(wi.z), N.z = fabsf(N.z) + 0.02f;
+        N = f3_normalize(N);
+        const double light = (double)wi.z, bent = (double)N.z, closure = (double)f3_dot(N, wi);
+        const float args[6] = {1, 1, 1, N.x, N.y, N.z};
+        for (uint32_t soft = 0; soft < 2 && closure > 0.01 && light > 0.01; ++soft) {
+            OnePoint p;
+            one_init(&p, f3(0, 0, 1), flat, soft ? BSDF_SOFT_BUMPS : 0);
+            one_shadow_bumps(&p, flat);
+            one_add_closure(&p, "Lambert", spectrum_splat(1.0f), args, 1);
+            double want =
+                closure / (double)SORT_PI *
+                (soft ? past_by_masking(light, bent) : past_by_angles(light, bent, closure));
+            assert_true(is_near(one_eval(&p, wi, NULL).c[0], (float)want, 1e-4f));
+            ++past;
+        }
+    }
+    assert_true(past > 2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_bsdf_weights_may_be_negative),
         cmocka_unit_test(test_bsdf_normals_face_the_viewer),
         cmocka_unit_test(test_bsdf_light_does_not_leak),
+        cmocka_unit_test(test_bsdf_bumps_shadow_diffuse_light),
         cmocka_unit_test(test_bsdf_notes_what_it_leaves_out),
         cmocka_unit_test(test_bsdf_blocks_have_room),
         cmocka_unit_test(test_bsdf_tangents_near_the_normal),

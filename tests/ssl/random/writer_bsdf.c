@@ -536,9 +536,10 @@ static void write_plain_eval(Form *f, uint32_t k)
         strbuf_printf(g->out, "\n        out_pdf_%u = bsdf_default_pdf(local, %u);", k,
                       lobe->flags);
     if (lobe->flags & SSL_LOBE_DIFFUSE)
-        strbuf_printf(g->out,
-                      "\n        out_f_cos_%u *= bsdf_past_bump(in_unbent, frame.n, in_wi, in_Ng);",
-                      k);
+        strbuf_printf(
+            g->out,
+            "\n        out_f_cos_%u *= bsdf_past_bump(in_unbent, frame.n, in_wi, in_Ng, options);",
+            k);
     text(g, "\n    }");
 }
 
