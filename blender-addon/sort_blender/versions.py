@@ -20,6 +20,9 @@ LIGHTS_SHARE_SHADOW = bpy.app.version >= (4, 2, 0)
 # Before 4.0, normals that nodes bend so far that mirrors would look below the surface are turned back for all closures;
 # since then for those that mirror.
 BENT_NORMALS_ARE_VALID = bpy.app.version < (4, 0, 0)
+# Bumps shadow diffuse light as a rough surface does, where earlier versions count the angles alone. Found in 4.5; by which version
+# it came is not known, as those between are not tested.
+BUMP_SHADOWS_ARE_SOFT = bpy.app.version >= (4, 3, 0)
 
 # --- closures -------------------------------------------------------------------------------------------------
 # Since 4.0, Multiscatter GGX makes single scattering brighter by a factor of the view; before, light goes from facet to facet.
@@ -83,6 +86,12 @@ def world_of(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> bpy.typ
 def shadows_bumps(material: bpy.types.Material) -> bool:
     """Whether bumps throw soft shadows, which before 4.1 they always do."""
     return getattr(getattr(material, "cycles", None), "use_bump_map_correction", True)
+
+
+def displacement_moves(material: bpy.types.Material) -> bool:
+    """Whether displacement shall move vertices, a setting that Cycles had to itself before 4.1; by default it bends normals alone."""
+    owner = material if hasattr(material, "displacement_method") else getattr(material, "cycles", None)
+    return getattr(owner, "displacement_method", "BUMP") != "BUMP"
 
 
 def aov_name(node: bpy.types.Node) -> str:

@@ -146,7 +146,7 @@ IGNORED = [
     Row("Material.*", "pass_index", PASSES),
     Row("Material.*, cycles", "sample_as_light", NOISE),
     Row("Material.*, cycles", "homogeneous_volume|volume_.*", VOLUMES),
-    Row("Material.*", "displacement_method", "where there is a displacement a warning says that it bends normals"),
+    Row("Material.*", "displacement_method", "where it shall move vertices, a warning says that it bends normals alone"),
     Row(".* light", "distance|(specular|diffuse|volume)_factor|use_custom_distance|cutoff_distance|falloff_type|.*_attenuation|.*_coefficient|"
         "shadow_(buffer|color|cascade).*|.*contact_shadow.*|use_shadow|use_square|show_cone", EEVEE),
     Row(".* light", "use_nodes", "its node tree; test_addon_lights.py"),

@@ -85,6 +85,24 @@ class AlphaTest(unittest.TestCase):
         image.alpha_mode = mode
         return image
 
+    def test_packed_files(self):
+        """Blender reads them, for Cycles too; whether they still have a name does not matter."""
+        for kind, space in (("PNG", "sRGB"), ("OPEN_EXR", "linear")):
+            path = self.file(kind)
+            for mode in ("STRAIGHT", "PREMUL", "CHANNEL_PACKED", "NONE"):
+                for is_named in (True, False):
+                    with self.subTest(kind=kind, mode=mode, is_named=is_named):
+                        self.setUp(planes=2)
+                        image = self.load(path, SPACES[space], mode)
+                        image.pack()
+                        if not is_named:
+                            image.filepath_raw = ""
+                        image.reload()
+                        # Bytes times alpha that a node with Alpha divides by it, before they are linear: nobody means that.
+                        for is_alpha_used in (False,) if (kind, mode) == ("PNG", "PREMUL") else (False, True):
+                            self.wear(image, is_alpha_used, place=is_alpha_used)
+                        self.compare()
+
     def test_sequences_that_blender_reads(self):
         for kind, mode in (("PNG", "STRAIGHT"), ("PNG", "PREMUL"), ("OPEN_EXR", "STRAIGHT"), ("OPEN_EXR", "PREMUL")):
             with self.subTest(kind=kind, mode=mode):

@@ -24,6 +24,7 @@ from .surroundings import Surroundings
 MAGENTA = [1.0, 0.0, 1.0]
 STEPS_MAX = 10000  # a cycle of links must not hang us
 LUMINANCE = (0.2126, 0.7152, 0.0722)
+BENDING = {"unit:bump", "unit:normal_map"}  # units whose normals differ from that of the surface
 COLOUR_SOCKET, SHADER_SOCKET, NUMBERS = "RGBA", "SHADER", ("VALUE", "INT", "BOOLEAN")
 Path = tuple  # of the group nodes that lead to a tree
 
@@ -126,6 +127,7 @@ class GraphBuilder:
         self.surroundings = surroundings or Surroundings()
         self.is_world = is_world
         self.ball_m = ball_m  # of a light: its radius
+        self.is_bent_as_a_whole = False  # a displacement bends the normal of the surface, and no node that of a closure
         self.sun_node: bpy.types.Node | None = None  # of a world: the sky whose sun is a light of its own
         self.material_index = material_index
         self._report = report
@@ -159,23 +161,25 @@ class GraphBuilder:
         self._wires = [wire for wire in self._wires if _node_of(wire[1]) in needed]
         self.attributes = {key: value for key, value in self.attributes.items() if _node_of(key) in needed}
 
-    def surface(self, socket: bpy.types.NodeSocket, displacement: bpy.types.NodeSocket | None = None) -> str:
-        """The port of what feeds `socket`, with its normals bent by what feeds `displacement`."""
-        bump = self._displacement(displacement) if displacement else None
+    def surface(self, socket: bpy.types.NodeSocket, displacement: bpy.types.NodeSocket | None = None, is_moved: bool = False) -> str:
+        """The port of what feeds `socket`, with its normals bent by what feeds `displacement`. `is_moved`: that should move vertices."""
+        bump = self._displacement(displacement, is_moved) if displacement else None
         before = set(self._records)
         surface = self._surface(socket)
         for name, record in list(self._records.items()) if bump else ():
             for parameter in node_table.BENT.get(record["shader"].removeprefix("unit:"), ()):
                 if name not in before and not self.is_wired(f"{name}.{parameter}"):
                     self._wire_normal(bump, name, parameter)
+        self.is_bent_as_a_whole = bump is not None and not any(record["shader"] in BENDING for record in self._records.values())
         return surface
 
-    def _displacement(self, socket: bpy.types.NodeSocket) -> str | None:
+    def _displacement(self, socket: bpy.types.NodeSocket, is_moved: bool) -> str | None:
         feed = feed_of(socket, ())
         port = self.output(feed, socket) if isinstance(feed, Feed) else None
         if port is None:
             return None
-        self.warn(feed.node, "displacement moves no vertices yet; it bends normals, as a bump")
+        if is_moved:
+            self.warn(feed.node, "displacement moves no vertices yet; it bends normals, as a bump")
         name = self.unit("displacement bump", "displacement_bump")
         self.wire(port, f"{name}.moved")
         return f"{name}.bumped"

@@ -183,8 +183,7 @@ class ImageExporter:
         return f"textures/{len(self._files)}_{stem}{suffix}"
 
     def _write_packed(self, image: bpy.types.Image) -> str:
-        given = Path(image.filepath_raw.replace("\\", "/")).suffix.lower()
-        file = self._new_file(image.name, SUFFIXES.get(image.file_format, given))
+        file = self._new_file(image.name, _suffix_of(image))
         return self._link_bytes(image.packed_file.data, file)
 
     def _write_pixels(self, image: bpy.types.Image, where: str) -> str | None:
@@ -227,17 +226,27 @@ class ImageExporter:
         return file
 
 
+def _suffix_of(image: bpy.types.Image) -> str:
+    """Of its file's name; what is packed has the format that Blender found in it, and need not have a name."""
+    named = Path(image.filepath_raw.replace("\\", "/")).suffix.lower()
+    return SUFFIXES.get(image.file_format, named) if image.packed_file else named
+
+
 def association(image: bpy.types.Image, is_alpha_used: bool) -> dict:
     """Parameters of tex_image: how colour goes with alpha. As in Cycles, colours of files lie times alpha, as float files
     hold them and others become before they are linear, and only a node whose Alpha is used divides by it."""
-    suffix = Path(image.filepath).suffix.lower()
+    suffix = _suffix_of(image)
     is_file = image.source != "GENERATED" and not image.is_dirty
     if image.alpha_mode in ("NONE", "CHANNEL_PACKED") or image.colorspace_settings.is_data or suffix in OPAQUE_SUFFIXES:
         return {}
     if suffix in FLOAT_SUFFIXES and (_needs_reader(image) or _conversion(image)):
         return {} if is_alpha_used else {"association": 1}  # these are made straight
+    if suffix in FLOAT_SUFFIXES and image.packed_file and image.alpha_mode == "STRAIGHT":
+        return {} if is_alpha_used else {"association": 1}  # Blender reads these, and believes that they are
     if suffix in FLOAT_SUFFIXES if is_file else image.is_float:
         return {"association": 3} if is_alpha_used else {}
+    if image.packed_file and image.alpha_mode == "PREMUL" and not is_alpha_used:
+        return {}  # Blender divides by alpha, and Cycles multiplies
     return {"association": 2} if is_alpha_used else {"association": 1,
                                                      "is_encoded": space_of(image) == "sRGB"}
 
@@ -251,7 +260,7 @@ def _needs_reader(image: bpy.types.Image) -> bool:
 
 def space_of(image: bpy.types.Image) -> str:
     """The name of its colour space; what Blender would choose where it has not looked into the file yet, or cannot read it."""
-    usual = "Linear" if Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES else "sRGB"
+    usual = "Linear" if _suffix_of(image) in FLOAT_SUFFIXES else "sRGB"
     return image.colorspace_settings.name or usual
 
 
@@ -262,7 +271,7 @@ def _must_be_loaded(image: bpy.types.Image) -> bool:
 
 def _is_known(image: bpy.types.Image) -> bool:
     name = space_of(image)
-    return name in COLOR_SPACES and not (name == "sRGB" and Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES)
+    return name in COLOR_SPACES and not (name == "sRGB" and _suffix_of(image) in FLOAT_SUFFIXES)
 
 
 def _is_in_memory(image: bpy.types.Image) -> bool:

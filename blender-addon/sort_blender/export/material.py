@@ -6,11 +6,12 @@ import bpy
 
 from ..messages import Report
 from ..sort_package import PackageWriter
-from ..versions import DEFAULT_IS_PRINCIPLED, nodes_of, shadows_bumps
+from ..versions import BUMP_SHADOWS_ARE_SOFT, DEFAULT_IS_PRINCIPLED, displacement_moves, nodes_of, shadows_bumps
 from . import nodes, shader_aovs, unfollowed
 from .attributes import is_on_mesh, plain_name
 from .graph import GraphBuilder
 from .image import ImageExporter
+from .instance_attributes import InstanceAttributes
 from .layers import Layers
 from .object_values import OBJECT, values_of
 from .surroundings import Surroundings
@@ -24,6 +25,7 @@ class MaterialExporter:
         self._layers = layers
         self._writer = writer
         self._surroundings = surroundings or Surroundings()
+        self._instance_attributes = InstanceAttributes()
         self.images = images
         self._report = report
         self.names: dict[str, str] = {}
@@ -50,7 +52,7 @@ class MaterialExporter:
         keys = [self._make(material) for material in worn]
         wanted = frozenset().union(*(self._attributes[key] for key in keys))
         depsgraph = self._surroundings.depsgraph
-        values = values_of(instance, wanted, depsgraph) if depsgraph else {}
+        values = values_of(instance, wanted, depsgraph, self._instance_attributes) if depsgraph else {}
         for key in keys:
             for attribute, notes in self._notes[key].items():
                 if attribute not in values and not is_on_mesh(instance.object.data, attribute):
@@ -89,8 +91,9 @@ class MaterialExporter:
             builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
                                    material_index=material.pass_index if material else 0)
             record = builder.record(self._with_aovs(material, builder, _surface(material, builder)))
-            if material is None or shadows_bumps(material):
+            if material is None or shadows_bumps(material) and not builder.is_bent_as_a_whole:  # Cycles compares with that normal
                 record["shadows_bumps"] = True
+                record["soft_bump_shadows"] = BUMP_SHADOWS_ARE_SOFT
             self.names[key] = self._writer.add("materials", key or "Default", record)
             self._attributes[key] = frozenset(builder.attributes.values())
             self._notes[key] = builder.notes
@@ -117,4 +120,4 @@ def _surface(material: bpy.types.Material | None, builder: GraphBuilder) -> str:
         return builder.unit("black", "emission", {"strength": 0.0}) + ".light"
     if nodes.source_of(output, "Volume"):
         builder.warn(output, "Volume is not supported yet and is left out")
-    return builder.surface(output.inputs["Surface"], output.inputs.get("Displacement"))
+    return builder.surface(output.inputs["Surface"], output.inputs.get("Displacement"), displacement_moves(material))

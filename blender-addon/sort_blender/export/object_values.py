@@ -6,6 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from .instance_attributes import InstanceAttributes
+
 OBJECT = "object:"  # before names of values that an instance has, not its mesh
 LOCATION, COLOR, INDEX, RANDOM = (OBJECT + name for name in ("location", "color", "index", "random"))
 ROWS = tuple(OBJECT + f"row {axis}" for axis in "xyz")
@@ -14,21 +16,21 @@ INSTANCER_BOX, INSTANCER_UV = OBJECT + "instancer's box", OBJECT + "instancer's 
 PROPERTY, INSTANCER, VIEW_LAYER = (OBJECT + f"{kind} property " for kind in ("own", "instancer's", "layer's"))
 
 
-def values_of(instance: bpy.types.DepsgraphObjectInstance, wanted: frozenset[str],
-              depsgraph: bpy.types.Depsgraph) -> dict[str, list[float] | float]:
+def values_of(instance: bpy.types.DepsgraphObjectInstance, wanted: frozenset[str], depsgraph: bpy.types.Depsgraph,
+              attributes: InstanceAttributes) -> dict[str, list[float] | float]:
     """Those of `wanted` that the instance has."""
     found = {}
     layer, scene = depsgraph.view_layer_eval, depsgraph.scene_eval
     for name in sorted(wanted):
         if name.startswith(OBJECT):
-            value = _value(instance, name, layer, scene)
+            value = _value(instance, name, layer, scene, attributes)
             if value is not None:
                 found[name] = value
     return found
 
 
-def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.types.ViewLayer | None,
-           scene: bpy.types.Scene) -> list[float] | float | None:
+def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.types.ViewLayer | None, scene: bpy.types.Scene,
+           attributes: InstanceAttributes) -> list[float] | float | None:
     obj, matrix = instance.object, instance.matrix_world
     if name == LOCATION:
         return list(matrix.translation)
@@ -49,12 +51,22 @@ def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.ty
     if name.startswith(PROPERTY):
         return _lookup((obj, obj.data), name[len(PROPERTY):])
     if name.startswith(INSTANCER):
-        parent = instance.parent if instance.is_instance else None
-        system = instance.particle_system if instance.is_instance else None
-        return _lookup((system.settings if system else None, parent, parent and parent.data), name[len(INSTANCER):])
+        return _of_instancer(instance, name[len(INSTANCER):], attributes)
     if name.startswith(VIEW_LAYER):
         return _lookup((layer, scene, scene.world), name[len(VIEW_LAYER):])
     return None
+
+
+def _of_instancer(instance: bpy.types.DepsgraphObjectInstance, name: str, attributes: InstanceAttributes) -> list[float] | None:
+    """In the order in which Cycles asks: the particle system, geometry nodes, the object that carries the instance."""
+    if not instance.is_instance:
+        return None
+    system, parent = instance.particle_system, instance.parent
+    found = _lookup((system.settings,), name) if system else None
+    if found is None:
+        given = attributes.find(instance, name)
+        found = None if given is None else _four(given)
+    return _lookup((parent, parent and parent.data), name) if found is None else found
 
 
 def _random(instance: bpy.types.DepsgraphObjectInstance) -> float:
