@@ -12,6 +12,7 @@ from . import exr
 from .export.layers import layers_of
 from .export.neighbours import is_asked_for
 from .export.scene import Exported
+from .versions import pass_name
 
 FAR = 1e10  # Blender's depth where nothing is
 CRYPTO = {"OBJECT": ("crypto_object", "CryptoObject"), "MATERIAL": ("crypto_material", "CryptoMaterial")}
@@ -132,14 +133,14 @@ def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass
     for kind, start in LIGHT_KINDS.items():
         for part, end in LIGHT_PARTS.items():
             if getattr(view_layer, f"use_pass_{kind}_{part}"):
-                found.append(Pass(start + end, "RGB", "COLOR", f"{kind}_{part}",
+                found.append(Pass(pass_name(start + end), "RGB", "COLOR", f"{kind}_{part}",
                                   _colour(f"{kind}_{part}")))
     if view_layer.use_pass_emit:
-        found.append(Pass("Emit", "RGB", "COLOR", "emission", _colour("emission")))
+        found.append(Pass(pass_name("Emit"), "RGB", "COLOR", "emission", _colour("emission")))
     if view_layer.use_pass_environment:
-        found.append(Pass("Env", "RGB", "COLOR", "environment", _colour("environment")))
+        found.append(Pass(pass_name("Env"), "RGB", "COLOR", "environment", _colour("environment")))
     if view_layer.use_pass_ambient_occlusion:
-        found.append(Pass("AO", "RGB", "COLOR", "ambient_occlusion", _colour("ambient_occlusion")))
+        found.append(Pass(pass_name("AO"), "RGB", "COLOR", "ambient_occlusion", _colour("ambient_occlusion")))
     if view_layer.use_pass_normal:
         found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _in_space("normal")))
     if view_layer.use_pass_position:
@@ -149,10 +150,10 @@ def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass
     if view_layer.use_pass_uv:
         found.append(Pass("UV", "UVA", "VECTOR", "uv", _uv))
     if view_layer.use_pass_object_index:
-        found.append(Pass("IndexOB", "X", "VALUE", "crypto_object",
+        found.append(Pass(pass_name("IndexOB"), "X", "VALUE", "crypto_object",
                           _indices("CryptoObject", lambda e: e.object_indices)))
     if view_layer.use_pass_material_index:
-        found.append(Pass("IndexMA", "X", "VALUE", "crypto_material",
+        found.append(Pass(pass_name("IndexMA"), "X", "VALUE", "crypto_material",
                           _indices("CryptoMaterial", lambda e: e.material_indices)))
     if own.use_pass_albedo:
         found.append(Pass("Albedo", "RGB", "COLOR", "albedo", _colour("albedo")))

@@ -44,6 +44,19 @@ VORONOI_AS_5 = SUN_ADDS_TO_SKY = bpy.app.version >= (5, 0, 0)
 # Before 4.0, the compositor does not multiply the colours of files of bytes by alpha.
 BYTES_STAY_STRAIGHT = bpy.app.version < (4, 0, 0)
 
+# --- passes ---------------------------------------------------------------------------------------------------
+# Since 5.0 their names are words, by which compositors find them.
+_PASSES_IN_5 = {"Emit": "Emission", "Env": "Environment", "AO": "Ambient Occlusion", "IndexOB": "Object Index", "IndexMA": "Material Index",
+                **{kind[0] + part[0]: f"{kind[1]} {part[1]}"
+                   for kind in (("Diff", "Diffuse"), ("Gloss", "Glossy"), ("Trans", "Transmission"))
+                   for part in (("Dir", "Direct"), ("Ind", "Indirect"), ("Col", "Color"))}}
+
+
+def pass_name(short: str) -> str:
+    """Of a pass of Blender's own, which 4 calls `short`."""
+    return _PASSES_IN_5.get(short, short) if bpy.app.version >= (5, 0, 0) else short
+
+
 # --- panels ---------------------------------------------------------------------------------------------------
 # What Eevee is called where panels name the engines they are for: its successor had a name of its own for a while.
 EEVEE = "BLENDER_EEVEE_NEXT" if (4, 2, 0) <= bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"
