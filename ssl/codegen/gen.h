@@ -3,6 +3,7 @@
  *   gen_module.c   the function, its loops over blocks and lanes, inputs, results
  *   gen_region.c   IF and LOOP as branches with phis: one lane
  *   gen_mask.c     IF and LOOP as masks: several lanes at once;  gen_unroll.c: LOOPs of few, known turns
+ *   gen_together.c IF and LOOP where all lanes go the same way;  gen_uniform.c: what is equal in all lanes
  *   gen_op.c       arithmetic, comparisons, conversions, calls into rt/
  *   gen_array.c    array values in memory;  array_plan.c decides which values share memory
  *   gen_call.c     recursive functions and their calls
@@ -40,9 +41,15 @@ typedef struct Gen {
     LLVMTypeRef t_i8, t_i16, t_i32, t_i64, t_ptr, t_void;
 
     LLVMValueRef *value; /* [values.count]; scalars */
+    /* [values.count]; in code of several lanes: what is equal in all of them (uniform.h), and its value as that of one lane. */
+    bool *is_uniform;
+    LLVMValueRef *uniform;
+    bool *
+        is_read; /* [values.count]; likewise: an instruction has it as an argument, other than a table */
     IrInstId *twin; /* [insts.count]; for a sin, the cos of the same value nearby, and vice versa */
+    bool *is_in_range; /* [insts.count]; BOUNDS that need no test (index_range.h) */
     ArrayPlan *plan;
-    /* [values.count]; of an array that is constant and only read: its elements. */
+    /* [values.count]; of an array that is only read, and constant or a parameter: its elements, those of one lane. */
     LLVMValueRef *table;
     LLVMValueRef *module_table; /* [module->tables.count]; read-only memory, NULL until used */
     LLVMValueRef *slot;         /* [plan->slot_count]; stack memory of arrays */
@@ -149,10 +156,26 @@ void gen_transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue 
 /* Takes one back-edge from the budget of each lane of `go`. A lane without budget gets the fault and leaves the
  * loop. Returns the lanes that continue. */
 LLVMValueRef gen_spend(Gen *g, LLVMValueRef go, uint32_t site);
+/* Takes `turns` back-edges at once from the lanes of the mask. A lane that has not so many gets the fault, and has none left. */
+void gen_spend_all(Gen *g, uint32_t turns, uint32_t site);
+
+/* --- gen_together.c --- */
+void gen_if_together(Gen *g, const IrInst *inst);   /* its condition is uniform */
+void gen_loop_together(Gen *g, const IrInst *inst); /* whether it goes on is uniform */
+
+/* --- gen_uniform.c --- */
+void gen_find_uniform(Gen *g); /* after gen_array_slots */
+/* Sets a value that is equal in all lanes to `x`, a value of one lane. */
+void gen_set_uniform(Gen *g, IrValue v, LLVMValueRef x);
+/* Makes the result of IF or LOOP, or the state of a LOOP, what `from` is. */
+void gen_set_same(Gen *g, IrValue to, IrValue from);
+void gen_uniform_op(Gen *g,
+                    const IrInst *inst); /* an operation without regions, whose result is uniform */
+LLVMTypeRef gen_uniform_type(const Gen *g, IrKind kind);
 
 /* --- gen_unroll.c --- */
-uint32_t gen_constant_turns(Gen *g, const IrInst *loop); /* 0: not known, or too many */
-void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns);
+/* Generates a LOOP turn by turn, if it has few turns and their number is known. */
+bool gen_loop_unrolled(Gen *g, const IrInst *loop);
 void gen_forget_region(Gen *g,
                        IrRegionId region); /* clears its values, so that it can be built again */
 /* These return whether the value is a constant that is equal in all lanes, and which. */
@@ -160,14 +183,21 @@ bool gen_is_constant_int(const Gen *g, IrValue v, int32_t *out_x);
 bool gen_is_constant_bool(const Gen *g, IrValue v, bool *out_x);
 
 /* --- gen_op.c --- */
-void gen_op(Gen *g, const IrInst *inst); /* an operation without regions */
-void gen_find_twins(Gen *g);             /* fills g->twin */
+bool gen_is_in_range(const Gen *g,
+                     const IrInst *bounds); /* a BOUNDS whose index is known to be in range */
+void gen_op(Gen *g, const IrInst *inst);    /* an operation without regions */
+/* Returns the result of an operation of scalars; a, b and c are its arguments, as many as it has. */
+LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
+                           LLVMValueRef c);
+void gen_find_twins(Gen *g); /* fills g->twin */
 LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef type, LLVMValueRef *args,
                            uint32_t arg_count);
 
 /* --- gen_array.c --- */
 void gen_array_op(Gen *g, const IrInst *inst); /* ARRAY, ARRAY_GET, ARRAY_SET */
-LLVMValueRef gen_table(Gen *g, const IrInst *inst);
+LLVMValueRef gen_table(Gen *g, const IrInst *inst, LLVMValueRef index);
+/* Returns the element of a table at an index, both of one lane. */
+LLVMValueRef gen_table_element(Gen *g, IrValue table, LLVMValueRef index);
 void gen_array_slots(Gen *g); /* stack memory for what array_plan asks; tables */
 /* Copies from[i] to value to_first + i for all i that are arrays, as if all copies were simultaneous. */
 void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t count);

@@ -74,7 +74,27 @@ static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
     return read_only(g, LLVMConstArray2(type, elements, inst->arg_count));
 }
 
-/* Finds arrays of constants that are only read; they need no stack memory. */
+/* Returns the place of a parameter that is an array, if the elements are all of it in order, or NULL. */
+static LLVMValueRef param_table(Gen *g, const IrInst *inst)
+{
+    const IrValue *args = ir_args(g->func, inst);
+    bool is_bool = ir_kind(ir_type(g->func, inst->result_first)) == IR_BOOL;
+    if (g->layout->rows || (is_bool && !g->mask))
+        return NULL;
+    const IrInst *first = ir_inst(g->func, g->func->values.data[args[0]].def);
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
+        IrInstId def = g->func->values.data[args[i]].def;
+        const IrInst *element = ir_inst(g->func, def);
+        if (!def || element->op != IR_PARAM || element->imm != first->imm + i)
+            return NULL;
+    }
+    uint32_t offset =
+        g->layout->param_offset[ir_param_index(first->imm)] + 4 * ir_param_component(first->imm);
+    return gen_address(g->entry_builder, g, gen_batch_params(g),
+                       LLVMConstInt(g->t_i64, offset, false));
+}
+
+/* Finds arrays of constants, and parameters, that are only read; they need no stack memory. */
 static void find_tables(Gen *g)
 {
     const IrFunc *f = g->func;
@@ -86,8 +106,12 @@ static void find_tables(Gen *g)
     }
     for (IrInstId id = 1; id < f->insts.count; ++id) {
         const IrInst *inst = ir_inst(f, id);
-        if (inst->op == IR_ARRAY && !is_moved[inst->result_first])
-            g->table[inst->result_first] = constant_table(g, inst);
+        if (inst->op != IR_ARRAY || is_moved[inst->result_first])
+            continue;
+        LLVMValueRef *table = &g->table[inst->result_first];
+        *table = constant_table(g, inst);
+        if (!*table)
+            *table = param_table(g, inst);
     }
 }
 
@@ -176,14 +200,13 @@ static LLVMValueRef table_memory(Gen *g, uint32_t index)
     return g->module_table[index] = read_only(g, values);
 }
 
-LLVMValueRef gen_table(Gen *g, const IrInst *inst)
+LLVMValueRef gen_table(Gen *g, const IrInst *inst, LLVMValueRef index)
 {
     LLVMValueRef table = table_memory(g, (uint32_t)inst->imm);
     LLVMTypeRef one = element_type_of_one(g, g->module->tables.data[inst->imm].kind);
-    IrValue index = ir_args(g->func, inst)[0];
     int32_t known;
-    bool is_known = gen_is_constant_int(g, index, &known);
-    LLVMValueRef at = is_known ? gen_i32(g, (uint32_t)known) : g->value[index];
+    bool is_known = gen_is_constant_int(g, ir_args(g->func, inst)[0], &known);
+    LLVMValueRef at = is_known ? gen_i32(g, (uint32_t)known) : index;
     LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, one, table, &at, 1, "");
     if (!g->mask || is_known)
         return gen_splat(g, LLVMBuildLoad2(g->builder, one, ptr, ""));
@@ -198,53 +221,61 @@ static void scatter(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)
     (void)call_masked(g, "llvm.masked.scatter", ptrs, LLVMTypeOf(x), args);
 }
 
+LLVMValueRef gen_table_element(Gen *g, IrValue table, LLVMValueRef index)
+{
+    LLVMTypeRef type = element_type_of_one(g, ir_kind(ir_type(g->func, table)));
+    LLVMValueRef base = g->table[table];
+    LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, type, base, &index, 1, "");
+    if (LLVMIsConstant(base))
+        return LLVMBuildLoad2(g->builder, type, ptr, "");
+    return gen_load_input(g, type, ptr, 4);
+}
+
+/* The index as that of one lane if it is equal in all, else NULL. */
+static LLVMValueRef common_index(Gen *g, IrValue index)
+{
+    int32_t known;
+    if (gen_is_constant_int(g, index, &known))
+        return gen_i32(g, (uint32_t)known);
+    return !g->mask ? g->value[index] : g->uniform[index];
+}
+
 static LLVMValueRef load_element(Gen *g, const IrInst *inst)
 {
     IrValue array = ir_args(g->func, inst)[0], index = ir_args(g->func, inst)[1];
     IrKind kind = ir_kind(ir_type(g->func, array));
-    LLVMTypeRef one = element_type_of_one(g, kind);
-    LLVMValueRef x;
-    int32_t known;
-    bool is_known = gen_is_constant_int(g, index, &known);
-    if (g->mask && !is_known) {
+    LLVMValueRef x, at = common_index(g, index);
+    if (!at)
         x = gather(g, array, g->value[index]);
-    } else {
-        LLVMValueRef at = is_known ? gen_i32(g, (uint32_t)known) : g->value[index];
-        if (g->table[array]) {
-            LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, one, g->table[array], &at, 1, "");
-            x = gen_splat(g, LLVMBuildLoad2(g->builder, one, ptr, ""));
-        } else {
-            x = LLVMBuildLoad2(g->builder, element_type(g, kind), element_ptr(g, array, at), "");
-        }
-    }
+    else if (g->table[array])
+        x = gen_splat(g, gen_table_element(g, array, at));
+    else
+        x = LLVMBuildLoad2(g->builder, element_type(g, kind), element_ptr(g, array, at), "");
     if (kind != IR_BOOL)
         return x;
     return g->mask ? gen_int_to_bool(g, x) : LLVMBuildTrunc(g->builder, x, g->t_bool, "");
 }
 
-static void store_element_at(Gen *g, IrValue array, uint32_t index, LLVMValueRef x)
+/* The index is equal in all lanes. */
+static void store_element_at(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)
 {
-    ASSERT(index < ir_count(ir_type(g->func, array)));
     IrKind kind = ir_kind(ir_type(g->func, array));
     if (kind == IR_BOOL)
         x = LLVMBuildZExt(g->builder, x, element_type(g, kind), "");
-    gen_store_masked(g, x, element_ptr(g, array, gen_i32(g, index)), element_align(g, kind));
+    gen_store_masked(g, x, element_ptr(g, array, index), element_align(g, kind));
 }
 
 static void store_element(Gen *g, IrValue array, IrValue index, LLVMValueRef x)
 {
     IrKind kind = ir_kind(ir_type(g->func, array));
-    int32_t known;
-    if (gen_is_constant_int(g, index, &known)) {
-        store_element_at(g, array, (uint32_t)known, x);
+    LLVMValueRef at = common_index(g, index);
+    if (at) {
+        store_element_at(g, array, at, x);
         return;
     }
     if (kind == IR_BOOL)
         x = LLVMBuildZExt(g->builder, x, element_type(g, kind), "");
-    if (g->mask)
-        scatter(g, array, g->value[index], x);
-    else
-        LLVMBuildStore(g->builder, x, element_ptr(g, array, g->value[index]));
+    scatter(g, array, g->value[index], x);
 }
 
 /* Copies an array in the lanes of the mask, by a loop, because arrays may be long. */
@@ -297,7 +328,7 @@ static void gen_array_make(Gen *g, const IrInst *inst)
         return;
     }
     for (uint32_t i = 0; i < inst->arg_count; ++i)
-        store_element_at(g, array, i, g->value[args[i]]);
+        store_element_at(g, array, gen_i32(g, i), g->value[args[i]]);
 }
 
 void gen_array_op(Gen *g, const IrInst *inst)

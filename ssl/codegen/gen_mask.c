@@ -148,8 +148,7 @@ static void gen_one_arm(Gen *g, const IrInst *inst, bool condition)
     const IrValue *yielded = ir_args(g->func, yield);
     gen_array_transfer(g, yielded, inst->result_first, inst->result_count);
     for (uint32_t i = 0; i < inst->result_count; ++i)
-        if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
-            g->value[inst->result_first + i] = g->value[yielded[i]];
+        gen_set_same(g, inst->result_first + i, yielded[i]);
 }
 
 void gen_if_masked(Gen *g, const IrInst *inst)
@@ -160,7 +159,13 @@ void gen_if_masked(Gen *g, const IrInst *inst)
         gen_one_arm(g, inst, known);
         return;
     }
-    LLVMValueRef condition = g->value[ir_args(g->func, inst)[0]];
+    IrValue asked = ir_args(g->func, inst)[0];
+    if (g->is_uniform[asked] && (gen_region_weight(g, inst->region_first) > arm_limit(g) ||
+                                 gen_region_weight(g, inst->region_first + 1) > arm_limit(g))) {
+        gen_if_together(g, inst);
+        return;
+    }
+    LLVMValueRef condition = g->value[asked];
     LLVMValueRef no = LLVMBuildNot(g->builder, condition, "");
     LLVMValueRef mask[2] = {LLVMBuildAnd(g->builder, g->mask, condition, ""),
                             LLVMBuildAnd(g->builder, g->mask, no, "")};
@@ -170,10 +175,16 @@ void gen_if_masked(Gen *g, const IrInst *inst)
         gen_arm(g, region, inst, mask[arm]);
         yielded[arm] = ir_args(g->func, ir_inst(g->func, ir_region(g->func, region)->last));
     }
-    for (uint32_t i = 0; i < inst->result_count; ++i)
-        if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
-            g->value[inst->result_first + i] =
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
+        IrValue result = inst->result_first + i;
+        if (g->is_uniform[result])
+            gen_set_uniform(g, result,
+                            gen_choose(g, g->uniform[asked], g->uniform[yielded[0][i]],
+                                       g->uniform[yielded[1][i]]));
+        else if (!ir_is_array(ir_type(g->func, result)))
+            g->value[result] =
                 gen_choose(g, condition, g->value[yielded[0][i]], g->value[yielded[1][i]]);
+    }
 }
 
 static bool is_scalar_param(const Gen *g, const IrRegion *region, uint32_t i)
@@ -193,21 +204,36 @@ LLVMValueRef gen_spend(Gen *g, LLVMValueRef go, uint32_t site)
     return go;
 }
 
+void gen_spend_all(Gen *g, uint32_t turns, uint32_t site)
+{
+    LLVMValueRef budget = LLVMBuildLoad2(g->builder, g->t_int, g->budget, "budget");
+    LLVMValueRef count = gen_const_int(g, (int32_t)turns);
+    LLVMValueRef lacks = LLVMBuildICmp(g->builder, LLVMIntULT, budget, count, "");
+    gen_fault(g, site, LLVMBuildAnd(g->builder, g->mask, lacks, ""));
+    LLVMValueRef left = LLVMBuildSelect(g->builder, lacks, LLVMConstNull(g->t_int),
+                                        LLVMBuildSub(g->builder, budget, count, ""), "");
+    LLVMBuildStore(g->builder, LLVMBuildSelect(g->builder, g->mask, left, budget, ""), g->budget);
+}
+
+/* Where lanes leave the loop one by one. A state that is equal in the lanes that are left is of one lane, and of all lanes only if the loop
+ * leaves it behind. */
 void gen_loop_masked(Gen *g, const IrInst *inst)
 {
     ASSERT(g->mask && inst->op == IR_LOOP && inst->arg_count == inst->result_count);
-    uint32_t turns = gen_constant_turns(g, inst);
-    if (turns) {
-        gen_loop_unrolled(g, inst, turns);
+    if (gen_loop_unrolled(g, inst))
+        return;
+    const IrRegion *region = ir_region(g->func, inst->region_first);
+    if (g->is_uniform[ir_args(g->func, ir_inst(g->func, region->last))[0]]) {
+        gen_loop_together(g, inst);
         return;
     }
-    const IrRegion *region = ir_region(g->func, inst->region_first);
     const IrValue *init = ir_args(g->func, inst);
     uint32_t count = inst->arg_count;
     LLVMValueRef mask_before = g->mask;
     bool was_whole = g->mask_is_whole;
     LLVMBasicBlockRef body = gen_block(g, "loop"), end = gen_block(g, "endloop");
     LLVMValueRef *state = ARENA_ARRAY(g->arena, LLVMValueRef, count);
+    LLVMValueRef *common = ARENA_ARRAY(g->arena, LLVMValueRef, count);
 
     gen_array_transfer(g, init, region->param_first, count);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
@@ -216,13 +242,23 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
     LLVMValueRef active = LLVMBuildPhi(g->builder, g->t_bool, "active");
     LLVMAddIncoming(active, &g->mask, &before, 1);
     for (uint32_t i = 0; i < count; ++i) {
+        IrValue param = region->param_first + i;
+        IrKind kind = ir_kind(ir_type(g->func, param));
         if (!is_scalar_param(g, region, i))
             continue;
-        IrType type = ir_type(g->func, region->param_first + i);
-        state[i] = LLVMBuildPhi(g->builder, gen_lane_type(g, ir_kind(type)), "");
-        LLVMAddIncoming(state[i], &g->value[init[i]], &before, 1);
-        g->value[region->param_first + i] = state[i];
+        if (g->is_uniform[param]) {
+            common[i] = LLVMBuildPhi(g->builder, gen_uniform_type(g, kind), "");
+            LLVMAddIncoming(common[i], &g->uniform[init[i]], &before, 1);
+        }
+        if (!g->is_uniform[param] || g->is_read[inst->result_first + i]) {
+            state[i] = LLVMBuildPhi(g->builder, gen_lane_type(g, kind), "");
+            LLVMAddIncoming(state[i], &g->value[init[i]], &before, 1);
+            g->value[param] = state[i];
+        }
     }
+    for (uint32_t i = 0; i < count; ++i)
+        if (common[i])
+            gen_set_uniform(g, region->param_first + i, common[i]);
     g->mask = active;
     g->mask_is_whole = false;
     const IrValue *yielded = ir_args(g->func, gen_region(g, inst->region_first));
@@ -235,7 +271,7 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
     gen_transfer_under(g, again, next, region->param_first, count);
     LLVMValueRef *kept = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     for (uint32_t i = 0; i < count; ++i)
-        if (is_scalar_param(g, region, i))
+        if (state[i])
             kept[i] = g->value[next[i]] == state[i]
                           ? state[i]
                           : gen_choose(g, active, g->value[next[i]], state[i]);
@@ -245,7 +281,9 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
     LLVMAddIncoming(active, &again, &latch, 1);
     LLVMPositionBuilderAtEnd(g->builder, end);
     for (uint32_t i = 0; i < count; ++i) {
-        if (!is_scalar_param(g, region, i))
+        if (common[i])
+            LLVMAddIncoming(common[i], &g->uniform[next[i]], &latch, 1);
+        if (!state[i])
             continue;
         LLVMAddIncoming(state[i], &kept[i], &latch, 1);
         g->value[inst->result_first + i] = kept[i];

@@ -15,6 +15,7 @@
 #include "base/cast.h"
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
+#include "ssl/codegen/index_range.h"
 #include "ssl/ssl_limits.h"
 #include <stdio.h>
 #include <string.h>
@@ -197,6 +198,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->since_border = 0;
     g->has_border = false;
     g->known = NULL;
+    g->is_in_range = index_range_find(f, g->arena);
     gen_find_twins(g);
 }
 
@@ -229,6 +231,7 @@ static void gen_point(Gen *g)
         LLVMBuildStore(g->entry_builder, bytes, g->stack);
     }
     gen_array_slots(g);
+    gen_find_uniform(g);
     LLVMBasicBlockRef body = gen_block(g, "body");
 
     LLVMPositionBuilderAtEnd(g->builder, body);

@@ -209,13 +209,20 @@ static LLVMValueRef gen_float_bits(Gen *g, LLVMValueRef x)
     return gen_choose(g, is_zero, const_int(g, 0), bits);
 }
 
+bool gen_is_in_range(const Gen *g, const IrInst *bounds)
+{
+    int32_t known;
+    if (g->is_in_range[bounds - g->func->insts.data])
+        return true;
+    return gen_is_constant_int(g, ir_args(g->func, bounds)[0], &known) && known >= 0 &&
+           (uint64_t)known < bounds->imm;
+}
+
 /* Clamps the index to [0, count). Code of one lane has a branch for indices out of range, which are rare. */
 static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
 {
     LLVMValueRef count = const_int(g, (int32_t)inst->imm);
-    int32_t known;
-    if (gen_is_constant_int(g, ir_args(g->func, inst)[0], &known) && known >= 0 &&
-        (uint64_t)known < inst->imm)
+    if (gen_is_in_range(g, inst))
         return index;
     if (g->mask) {
         LLVMValueRef outside = compare_int(g, LLVMIntUGE, index, count);
@@ -435,7 +442,7 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
     case IR_PARAM:
         return gen_param(g, inst);
     case IR_TABLE:
-        return gen_table(g, inst);
+        return gen_table(g, inst, a);
     case IR_I2F:
         return LLVMBuildSIToFP(g->builder, a, g->t_float, "");
     case IR_F2I:
@@ -453,10 +460,9 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
     }
 }
 
-/* Returns the result of a scalar operation; a, b and c are its arguments, as many as it has. Array, texture and
- * control operations have generators of their own, and no other operation is left after the pipeline. */
-static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
-                                  LLVMValueRef c)
+/* Array, texture and control operations have generators of their own, and no other operation is left after the pipeline. */
+LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
+                           LLVMValueRef c)
 {
     IrOp op = (IrOp)inst->op;
     LLVMValueRef result = gen_float_op(g, op, a, b);
@@ -472,6 +478,11 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
 
 void gen_op(Gen *g, const IrInst *inst)
 {
+    if (g->mask && inst->result_count == 1 && g->is_uniform[inst->result_first] &&
+        inst->op != IR_ARRAY) {
+        gen_uniform_op(g, inst);
+        return;
+    }
     switch (inst->op) {
     case IR_ARRAY:
     case IR_ARRAY_GET:

@@ -10,6 +10,8 @@
 
 enum {
     TURNS_MAX = 16,
+    TURNS_MAX_SHORT = 33, /* of loops that are short in all */
+    SIZE_MAX_SHORT = 250,
     SIZE_MAX_UNROLLED = 800,
     SIZE_MAX_ALL = 1 << 15, /* in one kernel */
     SIZE_NEVER = 100000
@@ -136,7 +138,7 @@ static bool evaluate_turn(const Gen *g, IrRegionId region, Known *value, Known *
     return goes_on.is_known;
 }
 
-uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
+static uint32_t constant_turns(Gen *g, const IrInst *loop)
 {
     const IrValue *init = ir_args(g->func, loop);
     bool starts_known = false;
@@ -153,7 +155,10 @@ uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
         g->known = ARENA_ARRAY(g->arena, Known, g->func->values.count);
     Known *value = g->known;
     bool goes_on = true;
-    for (uint32_t turns = 1; turns <= TURNS_MAX && turns * size <= SIZE_MAX_UNROLLED; ++turns) {
+    for (uint32_t turns = 1;
+         turns * size <= (turns <= TURNS_MAX ? SIZE_MAX_UNROLLED : SIZE_MAX_SHORT) &&
+         turns <= TURNS_MAX_SHORT;
+         ++turns) {
         if (g->unrolled + turns * size > SIZE_MAX_ALL)
             return 0;
         if (!evaluate_turn(g, loop->region_first, value, state, &goes_on))
@@ -172,19 +177,69 @@ void gen_forget_region(Gen *g, IrRegionId region)
 {
     const IrRegion *r = ir_region(g->func, region);
     for (uint32_t i = 0; i < r->param_count; ++i)
-        g->value[r->param_first + i] = NULL;
+        g->value[r->param_first + i] = g->uniform[r->param_first + i] = NULL;
     for (IrInstId id = r->first; id; id = ir_inst(g->func, id)->next) {
         const IrInst *inst = ir_inst(g->func, id);
         for (uint32_t i = 0; i < inst->result_count; ++i)
-            g->value[inst->result_first + i] = NULL;
+            g->value[inst->result_first + i] = g->uniform[inst->result_first + i] = NULL;
         for (uint32_t i = 0; i < inst->region_count; ++i)
             gen_forget_region(g, inst->region_first + i);
     }
 }
 
-void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
+/* Whether nothing in the region can be a fault, or takes from the budget. */
+static bool is_without_fault(const Gen *g, IrRegionId region)
 {
-    ASSERT(turns > 0 && inst->op == IR_LOOP);
+    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        if (inst->op == IR_LOOP ||
+            (inst->op == IR_BOUNDS && !g->is_in_range[inst - g->func->insts.data]))
+            return false;
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            if (!is_without_fault(g, inst->region_first + i))
+                return false;
+    }
+    return true;
+}
+
+/* All turns by all lanes: a lane whose budget is too small has its fault before them. */
+static void gen_turns_together(Gen *g, const IrInst *inst, uint32_t turns)
+{
+    const IrRegion *region = ir_region(g->func, inst->region_first);
+    const IrValue *from = ir_args(g->func, inst);
+    uint32_t count = inst->arg_count;
+    LLVMValueRef *state = ARENA_ARRAY(g->arena, LLVMValueRef, count);
+    LLVMValueRef *common = ARENA_ARRAY(g->arena, LLVMValueRef, count);
+    if (turns > 1)
+        gen_spend_all(g, turns - 1, inst->site);
+    for (uint32_t turn = 1; turn <= turns; ++turn) {
+        gen_array_transfer(g, from, region->param_first, count);
+        for (uint32_t i = 0; i < count; ++i) {
+            state[i] = g->value[from[i]];
+            common[i] = g->uniform[from[i]];
+        }
+        gen_forget_region(g, inst->region_first);
+        for (uint32_t i = 0; i < count; ++i) {
+            g->value[region->param_first + i] = state[i];
+            g->uniform[region->param_first + i] = common[i];
+        }
+        from = ir_args(g->func, gen_region(g, inst->region_first)) + 1;
+    }
+    gen_array_transfer(g, from, inst->result_first, count);
+    for (uint32_t i = 0; i < count; ++i)
+        gen_set_same(g, inst->result_first + i, from[i]);
+}
+
+bool gen_loop_unrolled(Gen *g, const IrInst *inst)
+{
+    ASSERT(g->mask && inst->op == IR_LOOP);
+    uint32_t turns = constant_turns(g, inst);
+    if (turns == 0)
+        return false;
+    if (is_without_fault(g, inst->region_first)) {
+        gen_turns_together(g, inst, turns);
+        return true;
+    }
     const IrRegion *region = ir_region(g->func, inst->region_first);
     const IrValue *init = ir_args(g->func, inst);
     uint32_t count = inst->arg_count;
@@ -192,18 +247,24 @@ void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
     bool was_whole = g->mask_is_whole;
     LLVMValueRef *state = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     LLVMValueRef *kept = ARENA_ARRAY(g->arena, LLVMValueRef, count);
+    LLVMValueRef *common = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     gen_array_transfer(g, init, region->param_first, count);
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < count; ++i) {
         state[i] = g->value[init[i]];
+        common[i] = g->uniform[init[i]];
+    }
     for (uint32_t turn = 1; turn <= turns; ++turn) {
         gen_forget_region(g, inst->region_first);
-        for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t i = 0; i < count; ++i) {
             g->value[region->param_first + i] = state[i];
+            g->uniform[region->param_first + i] = common[i];
+        }
         g->mask = active;
         g->mask_is_whole = false;
         const IrValue *next = ir_args(g->func, gen_region(g, inst->region_first)) + 1;
         for (uint32_t i = 0; i < count; ++i) {
             state[i] = g->value[next[i]];
+            common[i] = g->uniform[next[i]];
             if (state[i]) /* else an array */
                 kept[i] = turn == 1 ? state[i] : gen_choose(g, active, state[i], kept[i]);
         }
@@ -218,8 +279,12 @@ void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
         gen_transfer_under(g, again, next, region->param_first, count);
         active = again;
     }
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < count; ++i) {
         g->value[inst->result_first + i] = kept[i];
+        if (g->is_uniform[inst->result_first + i])
+            gen_set_uniform(g, inst->result_first + i, common[i]);
+    }
     g->mask = mask_before;
     g->mask_is_whole = was_whole;
+    return true;
 }

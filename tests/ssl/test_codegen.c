@@ -346,6 +346,81 @@ static void test_loop_budget_is_shared_and_the_first_fault_wins(void **state)
     ir_kernel_free(&k);
 }
 
+/* A loop that all lanes leave together, after loops that have taken unequal parts of their budgets: each lane has the fault that it has
+ * alone, and the results of those without fault are equal. */
+static void test_lanes_that_go_together_pay_alone(void **state)
+{
+    IrKernel k;
+    ir_kernel_begin(&k);
+    IrBuilder *b = k.builder;
+    uint32_t apart = new_fault(&k, SSL_FAULT_LOOP), together = new_fault(&k, SSL_FAULT_LOOP);
+    uint32_t outer = new_fault(&k, SSL_FAULT_LOOP), last = new_fault(&k, SSL_FAULT_LOOP);
+    IrValue x = build_sum(&k, ir_build2(b, IR_IMUL, global_i(&k), int_of(&k, 20)), apart);
+    IrValue y = build_sum(&k, ir_build_param_read(b, IR_INT, PARAM_I, 0), together);
+    IrValue init[2] = {int_of(&k, 0), int_of(&k, 0)}, s[2], nested[2];
+    ir_loop_begin(b, outer, init, 2, s);
+    IrValue inner = build_sum(&k, int_of(&k, 30), together);
+    IrValue next[2] = {ir_build2(b, IR_IADD, s[0], int_of(&k, 1)),
+                       ir_build2(b, IR_IADD, s[1], ir_build2(b, IR_IADD, inner, global_i(&k)))};
+    ir_loop_end(b, ir_build2(b, IR_ILT, next[0], int_of(&k, 5)), next, 2, nested);
+    IrValue z = build_sum(&k, int_of(&k, 750), last);
+    IrValue results[4] = {x, y, nested[1], z};
+    ir_kernel_end(&k, results, 4);
+    uint32_t faults = 0, points = 0;
+    for (uint32_t seed = 1; seed <= 20; ++seed) {
+        IrBatch alone, wide;
+        ir_batch_init(&alone, &k, seed);
+        ir_batch_init(&wide, &k, seed);
+        ir_kernel_run(jit_of(state), &k, &alone, (JitOptions){.lanes = 1});
+        ir_kernel_run(jit_of(state), &k, &wide, (JitOptions){.lanes = 4u << seed % 3});
+        for (uint32_t i = 0; i < IR_KERNEL_BLOCKS * SSL_BLOCK; ++i) {
+            if (!(alone.live[i / SSL_BLOCK] >> i % SSL_BLOCK & 1))
+                continue;
+            ++points;
+            faults += ir_batch_fault(&alone, i) != 0;
+            assert_int_equal(ir_batch_fault(&alone, i), ir_batch_fault(&wide, i));
+            for (uint32_t j = 0; j < 4 && ir_batch_fault(&alone, i) == 0; ++j)
+                assert_int_equal(ir_batch_output(&alone, j, 0, i), ir_batch_output(&wide, j, 0, i));
+        }
+        ir_batch_free(&alone);
+        ir_batch_free(&wide);
+    }
+    assert_in_range(faults, points / 20, points / 2); /* the test has both kinds */
+    ir_kernel_free(&k);
+}
+
+/* Branches and arrays by what is equal in all lanes, inside what is not, and after a loop that lanes leave one by one. */
+static void test_what_lanes_share(void **state)
+{
+    IrKernel k;
+    ir_kernel_begin(&k);
+    IrBuilder *b = k.builder;
+    uint32_t site = new_fault(&k, SSL_FAULT_LOOP), index = new_fault(&k, SSL_FAULT_INDEX);
+    IrValue same = ir_build_param_read(b, IR_INT, PARAM_I, 0), eight[8], s[3], out[3], if_out[2];
+    for (uint32_t i = 0; i < 8; ++i)
+        eight[i] = ir_build2(b, IR_FADD, global_f(&k), float_of(&k, (float)i));
+    IrValue init[3] = {int_of(&k, 0), ir_build_array(b, IR_FLOAT, eight, 8), float_of(&k, 0.0f)};
+    ir_loop_begin(b, site, init, 3, s);
+    ir_if_begin(b, ir_build2(b, IR_ILT, s[0], ir_build2(b, IR_ISUB, same, int_of(&k, 4))));
+    IrValue then_results[2] = {ir_build1(b, IR_SIN, s[2]), ir_build2(b, IR_IMUL, s[0], same)};
+    ir_if_else(b, then_results, 2);
+    IrValue else_results[2] = {ir_build1(b, IR_EXP, global_g(&k)), int_of(&k, 9)};
+    ir_if_end(b, else_results, 2, if_out);
+    IrValue at = ir_build_bounds(b, if_out[1], 8, index); /* 9 is out of range */
+    IrValue element = ir_build2(b, IR_ARRAY_GET, s[1], at);
+    IrValue next[3] = {
+        ir_build2(b, IR_IADD, s[0], int_of(&k, 1)),
+        ir_build3(b, IR_ARRAY_SET, s[1], at, ir_build2(b, IR_FADD, element, if_out[0])),
+        ir_build2(b, IR_FADD, s[2], element)};
+    ir_loop_end(b, ir_build2(b, IR_ILT, next[0], global_i(&k)), next, 3, out);
+    IrValue results[10] = {out[0], out[2]};
+    for (uint32_t i = 0; i < 8; ++i)
+        results[2 + i] = ir_build2(b, IR_ARRAY_GET, out[1], int_of(&k, (int32_t)i));
+    ir_kernel_end(&k, results, 10);
+    ir_kernel_check_seeds(jit_of(state), &k, 6);
+    ir_kernel_free(&k);
+}
+
 static void test_index_out_of_range_is_clamped_and_recorded(void **state)
 {
     IrKernel k;
@@ -820,6 +895,8 @@ int main(void)
         cmocka_unit_test(test_dead_lanes_and_blocks_are_not_written),
         cmocka_unit_test(test_loops_and_branches),
         cmocka_unit_test(test_loop_budget_is_shared_and_the_first_fault_wins),
+        cmocka_unit_test(test_lanes_that_go_together_pay_alone),
+        cmocka_unit_test(test_what_lanes_share),
         cmocka_unit_test(test_index_out_of_range_is_clamped_and_recorded),
         cmocka_unit_test(test_array_updates_in_loops_are_in_place),
         cmocka_unit_test(test_array_old_value_survives_a_set),
