@@ -1,5 +1,5 @@
-"""What scripts/race and scripts/mitsuba-comparison share: programs that are run and measured, pictures that are compared,
-options."""
+"""What scripts/race, scripts/mitsuba-comparison and scripts/bench-peers share: programs that are run and measured, wheels, pictures that
+are compared, options."""
 
 import json
 import os
@@ -45,38 +45,38 @@ def compare(args, picture, reference, trimmed_percent=1):
     return json.loads(run([args.build / "bin" / "sort-render", "compare", "--json", "--trim", trimmed_percent, picture, reference]))
 
 
+def wheel_python(name, what):
+    """The Python of an environment build/NAME that has the wheels of scripts/NAME-wheels.txt; they are installed the first time."""
+    place, pins = ROOT / "build" / name, ROOT / "scripts" / f"{name}-wheels.txt"
+    python, stamp = place / "bin" / "python", place / "pins.txt"
+    if not stamp.exists() or stamp.read_text() != pins.read_text():
+        print(f"Installing {what} as Python modules", flush=True)
+        shutil.rmtree(place, ignore_errors=True)
+        run([sys.executable, "-m", "venv", place])
+        run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "-r", pins])
+        shutil.copyfile(pins, stamp)  # the last step, so that what was cut off begins anew
+    return python
+
+
+def find_llvm():
+    """The shared library of the LLVM that SORT is built with, which Dr.Jit compiles with."""
+    version = re.search(r"^llvm-(\d+)-dev$", (ROOT / "scripts" / "packages.txt").read_text(), re.MULTILINE).group(1)
+    config = shutil.which(f"llvm-config-{version}")
+    found = run([config, "--libfiles", "--link-shared"]).split() if config else []
+    if not found:
+        fail(f"there is no llvm-config-{version} that names a shared library; set DRJIT_LIBLLVM_PATH to a libLLVM.so")
+    return found[0]
+
+
 class Mitsuba:
     """Mitsuba 3 with the vectors of the CPU's full width (variant llvm_ad_rgb), of the wheels that are pinned."""
 
     def __init__(self, args):
         """Installs it, the first time. args: those of parse()."""
-        self._python, self._threads = self._install(), args.threads
+        self._python, self._threads = wheel_python("mitsuba", "Mitsuba"), args.threads
         home = args.out / "home"  # where Mitsuba keeps compiled code
         home.mkdir(exist_ok=True)
-        self._environment = {"DRJIT_LIBLLVM_PATH": self._find_llvm(), **os.environ, "HOME": str(home)}
-
-    @staticmethod
-    def _install():
-        """The Python that has Mitsuba."""
-        place, pins = ROOT / "build" / "mitsuba", ROOT / "scripts" / "mitsuba-wheels.txt"
-        python, stamp = place / "bin" / "python", place / "pins.txt"
-        if not stamp.exists() or stamp.read_text() != pins.read_text():
-            print("Installing Mitsuba as a Python module", flush=True)
-            shutil.rmtree(place, ignore_errors=True)
-            run([sys.executable, "-m", "venv", place])
-            run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "-r", pins])
-            shutil.copyfile(pins, stamp)  # the last step, so that what was cut off begins anew
-        return python
-
-    @staticmethod
-    def _find_llvm():
-        """The shared library of the LLVM that SORT is built with, which Mitsuba compiles with."""
-        version = re.search(r"^llvm-(\d+)-dev$", (ROOT / "scripts" / "packages.txt").read_text(), re.MULTILINE).group(1)
-        config = shutil.which(f"llvm-config-{version}")
-        found = run([config, "--libfiles", "--link-shared"]).split() if config else []
-        if not found:
-            fail(f"there is no llvm-config-{version} that names a shared library; set DRJIT_LIBLLVM_PATH to a libLLVM.so")
-        return found[0]
+        self._environment = {"DRJIT_LIBLLVM_PATH": find_llvm(), **os.environ, "HOME": str(home)}
 
     def render(self, scene_xml, picture, samples, seed, size, **values):
         """CPU seconds and peak memory of the whole process. values: for the defaults of the scene, as `watertight="true"`."""
