@@ -158,15 +158,15 @@ static void tell_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane su
         w->shadow.batch.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
     if (w->reads.time)
         w->shadow.batch.rays.time[shadow] = w->rays.time[i];
-    if (w->shadow.sources)
-        w->shadow.sources[shadow] = lights->source[k];
+    if (w->shadow.sight)
+        w->shadow.sight[shadow] = lights_sight_index(w->shared->lights, lights, k);
 }
 
 /* Returns whether tell_shadow_ray has something to set. */
 static bool has_to_tell(const Wave *w)
 {
     return w->path_kinds || w->reads.shadow_footprints || w->reads.special_lights ||
-           w->reads.catchers || w->reads.time || w->shadow.sources;
+           w->reads.catchers || w->reads.time || w->shadow.sight;
 }
 
 /* Returns `factor` times the light's radiance for path i. Radiance that takes a kernel or a lookup is queued, and multiplied in

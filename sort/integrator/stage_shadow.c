@@ -127,13 +127,13 @@ static void tell_sight(const Wave *w)
     const ShadowQueue *q = &w->shadow;
     for (uint32_t i = 0; i < q->count; ++i)
         if (q->batch.state[i] != SHADOW_DEAD)
-            light_sight_add(w->shared->sight, q->sources[i], q->batch.state[i] == SHADOW_CLEAR);
+            light_sight_add(w->shared->sight, q->sight[i], q->batch.state[i] == SHADOW_CLEAR);
 }
 
 void stage_shadow(Wave *w)
 {
     trace_queue(w, &w->shadow);
-    if (w->shadow.sources)
+    if (w->shadow.sight)
         tell_sight(w);
     if (w->light_paths && w->light_paths->is_under_way)
         light_paths_splat(w);

@@ -152,7 +152,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
     TRY(create_queue(arena, capacity, &w->shadow, err));
-    if (shared->sight && !(w->shadow.sources = ARENA_ARRAY(arena, uint32_t, capacity)))
+    if (shared->sight && !(w->shadow.sight = ARENA_ARRAY(arena, uint32_t, capacity)))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     if (film_aovs_have(w->aovs, FILM_AOV_AMBIENT_OCCLUSION)) {
         if (!(w->occlusion = ARENA_NEW(arena, ShadowQueue)))

@@ -91,7 +91,7 @@ typedef struct ShadowQueue {
     ShadowBatch batch;
     ShadowLight *lights; /* by ray */
     RayDiff *diffs;      /* by ray: the differential, while WaveReads.shadow_footprints */
-    uint32_t *sources;   /* by ray: of light; NULL unless WaveShared.sight is there */
+    uint32_t *sight;     /* by ray: the light of WaveShared.sight; NULL unless that is there */
 } ShadowQueue;
 
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */

@@ -10,6 +10,17 @@ uint32_t lights_count(const Lights *lights)
     return lights->count;
 }
 
+uint32_t lights_sight_count(const Lights *lights)
+{
+    return lights->leaf_count + (lights->count - lights->infinite_first);
+}
+
+uint32_t lights_sight_index(const Lights *lights, const LightRows *rows, uint32_t lane)
+{
+    uint32_t source = rows->source[lane], first = lights->infinite_first;
+    return source < first ? rows->leaf[lane] : lights->leaf_count + (source - first);
+}
+
 float lights_share_of_local(const Lights *lights, float local_irradiance)
 {
     if (!(local_irradiance > 0.0f))

@@ -43,9 +43,11 @@ typedef struct LightsDesc {
 
 Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
 void lights_destroy(Lights *lights); /* NULL is fine */
-/* Makes sources whose light seldom arrived less likely to be chosen than others, and forgets what it heeded before. sight: of as many
- * sources; NULL: nothing is known. No other thread may use the lights meanwhile. Error: memory; then nothing has changed. */
+/* Makes sources whose light seldom arrived less likely to be chosen than others, and forgets what it heeded before. sight: of
+ * lights_sight_count(); NULL: nothing is known. No other thread may use the lights meanwhile. Error: memory; then nothing has changed. */
 Status lights_heed(Lights *lights, const LightSight *sight, Error *err) SORT_MUST_CHECK;
+/* Returns the number of lights that a LightSight tells apart: lamps, triangles and segments that shine, infinite sources. */
+uint32_t lights_sight_count(const Lights *lights);
 /* Returns the number of sources; 0: nothing emits. */
 uint32_t lights_count(const Lights *lights);
 
@@ -74,7 +76,8 @@ typedef struct LightRows {
         triangle[SSL_BLOCK],           /* LIGHT_VALUE_MESH; or a segment of curves */
         material[SSL_BLOCK];           /* LIGHT_VALUE_MESH */
     EnvironmentPlace place[SSL_BLOCK]; /* LIGHT_VALUE_ENVIRONMENT: of wi in the image */
-    uint32_t source[SSL_BLOCK];        /* for LightSight */
+    uint32_t source[SSL_BLOCK];        /* for statistics */
+    uint32_t leaf[SSL_BLOCK];          /* of a local source: in the tree */
     uint32_t light_group[SSL_BLOCK];   /* of the scene; 0: none */
     const SceneLightVisibility *visibility[SSL_BLOCK]; /* borrowed: scene */
 } LightRows;
@@ -95,6 +98,8 @@ typedef struct LightQueries {
     const WideRow *u;        /* [2] random, in [0, 1)^2 */
 } LightQueries;
 
+/* Returns the light of a lane, in [0, lights_sight_count()). */
+uint32_t lights_sight_index(const Lights *lights, const LightRows *rows, uint32_t lane);
 /* Picks a source for each point of `live` with u[0], and a point or direction on it with u[1] and what the choice leaves of
  * u[0]. Returns the points whose samples contribute something; others are black, face away, or nothing shines, and still
  * count as samples. A sample does not depend on the others. */

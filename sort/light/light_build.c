@@ -413,6 +413,12 @@ static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
     return status;
 }
 
+/* Returns the factor of a source that stands for itself. */
+static double seen_factor(const LightSight *sight, uint32_t light)
+{
+    return (double)light_share_factor(light_tally_share_alone(light_sight_tally(sight, light)));
+}
+
 /* Infinite sources by power, and by what is seen of it unless `sight` is NULL. What falls into the scene's disk falls on four times
  * its area of a sphere. */
 static void set_probabilities(Lights *lights, const LightSight *sight)
@@ -425,7 +431,7 @@ static void set_probabilities(Lights *lights, const LightSight *sight)
     for (uint32_t i = 0; i < count; ++i) {
         double power =
             infinite_power(&lights->sources[first + i], radius > 0.0f ? (double)radius : 1.0);
-        double factor = sight ? (double)light_sight_factor(sight, first + i) : 1.0;
+        double factor = sight ? seen_factor(sight, lights->leaf_count + i) : 1.0;
         total += factor * fmin(1e60, fmax(1e-60, power));
         lights->cumulative[i + 1] = total;
     }
@@ -441,15 +447,8 @@ static void set_probabilities(Lights *lights, const LightSight *sight)
 
 Status lights_heed(Lights *lights, const LightSight *sight, Error *err)
 {
-    float *factors = MEM_ARRAY(float, (size_t)lights->leaf_count + 1);
-    if (!factors)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for what is seen of %u lights",
-                         lights->leaf_count);
-    for (uint32_t leaf = 0; leaf < lights->leaf_count; ++leaf)
-        factors[leaf] = sight ? light_sight_factor(sight, lights->leaf_source[leaf]) : 1.0f;
     if (lights->tree)
-        light_tree_scale(lights->tree, factors);
-    mem_free(factors);
+        TRY(light_tree_heed(lights->tree, sight, err));
     set_probabilities(lights, sight);
     lights->share_min = sight ? SHARE_MIN_SEEN : SHARE_MIN;
     return STATUS_OK;

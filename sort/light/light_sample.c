@@ -452,6 +452,7 @@ uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries,
     if (lights->count == 0 || live == 0)
         return 0;
     chosen = choose_sources(lights, queries, live, &choice);
+    memcpy(out->leaf, choice.pick.leaf, sizeof out->leaf);
     memset(out->value, 0, sizeof out->value);
     memset(out->is_delta, 0, sizeof out->is_delta);
     memset(out->is_environment, 0, sizeof out->is_environment);

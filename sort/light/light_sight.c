@@ -5,9 +5,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-/* One ray that arrived is counted beforehand: a source is taken to be seen until rays say that it is not. */
-#define SEEN_BEFORE 1.0
-/* Sources that the small picture does not see may light a part of the large one. */
+/* Lights that the small picture does not see may light a part of the large one. */
 #define FACTOR_MIN 0.01
 
 typedef struct Count {
@@ -15,20 +13,19 @@ typedef struct Count {
 } Count;
 
 struct LightSight {
-    uint32_t source_count;
+    uint32_t light_count;
     Count *counts;
 };
 
-Status light_sight_create(uint32_t source_count, LightSight **out_sight, Error *err)
+Status light_sight_create(uint32_t count, LightSight **out_sight, Error *err)
 {
     *out_sight = NULL;
     LightSight *sight = MEM_NEW(LightSight);
     if (sight)
-        *sight = (LightSight){source_count, MEM_ARRAY(Count, (size_t)source_count + 1)};
+        *sight = (LightSight){count, MEM_ARRAY(Count, (size_t)count + 1)};
     if (!sight || !sight->counts) {
         mem_free(sight);
-        return error_set(err, STATUS_NO_MEMORY, "no memory for counts of %u light sources",
-                         source_count);
+        return error_set(err, STATUS_NO_MEMORY, "no memory for counts of %u lights", count);
     }
     *out_sight = sight;
     return STATUS_OK;
@@ -42,20 +39,34 @@ void light_sight_destroy(LightSight *sight)
     mem_free(sight);
 }
 
-void light_sight_add(LightSight *sight, uint32_t source, bool arrived)
+void light_sight_add(LightSight *sight, uint32_t light, bool arrived)
 {
-    ASSERT(source < sight->source_count);
-    Count *count = &sight->counts[source];
+    ASSERT(light < sight->light_count);
+    Count *count = &sight->counts[light];
     atomic_fetch_add_explicit(&count->sent, 1, memory_order_relaxed);
     if (arrived)
         atomic_fetch_add_explicit(&count->arrived, 1, memory_order_relaxed);
 }
 
-float light_sight_factor(const LightSight *sight, uint32_t source)
+LightTally light_sight_tally(const LightSight *sight, uint32_t light)
 {
-    CHECK(source < sight->source_count);
-    const Count *count = &sight->counts[source];
-    double seen = ((double)atomic_load(&count->arrived) + SEEN_BEFORE) /
-                  ((double)atomic_load(&count->sent) + SEEN_BEFORE);
-    return (float)fmax(sqrt(seen), FACTOR_MIN);
+    CHECK(light < sight->light_count);
+    const Count *count = &sight->counts[light];
+    return (LightTally){atomic_load(&count->sent), atomic_load(&count->arrived)};
+}
+
+double light_tally_share(LightTally tally, double expected, double rays)
+{
+    ASSERT(tally.arrived <= tally.sent && expected >= 0.0 && expected <= 1.0 && rays > 0.0);
+    return ((double)tally.arrived + rays * expected) / ((double)tally.sent + rays);
+}
+
+double light_tally_share_alone(LightTally tally)
+{
+    return light_tally_share(tally, 1.0, 1.0);
+}
+
+float light_share_factor(double share)
+{
+    return (float)fmax(sqrt(share), FACTOR_MIN);
 }

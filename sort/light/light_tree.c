@@ -291,17 +291,63 @@ void light_tree_destroy(LightTree *tree)
     mem_free(tree);
 }
 
-void light_tree_scale(LightTree *tree, const float *factors)
+/* So many rays are taken from what is known of the lights around. */
+static const double RAYS_AROUND = 16.0;
+
+/* Sets the share of rays that arrive from below each node, by its rays and what is expected of its parent's. */
+static void set_shares(const LightTree *tree, const LightSight *sight, LightTally *tallies,
+                       double *shares)
 {
-    for (uint32_t i = 2 * tree->leaf_count - 1; i-- > 0;) { /* children before their parent */
-        Node *node = &tree->nodes[i];
+    uint32_t node_count = 2 * tree->leaf_count - 1;
+    for (uint32_t i = node_count; i-- > 0;) { /* children before their parent */
+        const Node *node = &tree->nodes[i];
         if (is_leaf(node)) {
-            uint32_t leaf = node->next & ~(uint32_t)LEAF_BIT;
-            node->power = tree->powers[leaf] * factors[leaf];
-        } else {
-            node->power = tree->nodes[i + 1].power + tree->nodes[node->next].power;
+            tallies[i] = light_sight_tally(sight, node->next & ~(uint32_t)LEAF_BIT);
+            continue;
         }
+        const LightTally *first = &tallies[i + 1], *second = &tallies[node->next];
+        tallies[i] = (LightTally){first->sent + second->sent, first->arrived + second->arrived};
     }
+    shares[0] = light_tally_share_alone(tallies[0]);
+    for (uint32_t i = 0; i < node_count; ++i) {
+        if (is_leaf(&tree->nodes[i]))
+            continue;
+        uint32_t second = tree->nodes[i].next;
+        shares[i + 1] = light_tally_share(tallies[i + 1], shares[i], RAYS_AROUND);
+        shares[second] = light_tally_share(tallies[second], shares[i], RAYS_AROUND);
+    }
+}
+
+/* shares: by node; NULL: all 1. */
+static void scale_powers(LightTree *tree, const double *shares)
+{
+    for (uint32_t i = 2 * tree->leaf_count - 1; i-- > 0;) {
+        Node *node = &tree->nodes[i];
+        if (is_leaf(node))
+            node->power = tree->powers[node->next & ~(uint32_t)LEAF_BIT] *
+                          (shares ? light_share_factor(shares[i]) : 1.0f);
+        else
+            node->power = tree->nodes[i + 1].power + tree->nodes[node->next].power;
+    }
+}
+
+Status light_tree_heed(LightTree *tree, const LightSight *sight, Error *err)
+{
+    size_t node_count = 2 * (size_t)tree->leaf_count - 1;
+    LightTally *tallies = sight ? MEM_ARRAY(LightTally, node_count) : NULL;
+    double *shares = sight ? MEM_ARRAY(double, node_count) : NULL;
+    Status status = STATUS_OK;
+    if (sight && (!tallies || !shares))
+        status = error_set(err, STATUS_NO_MEMORY, "no memory for what is seen of %u lights",
+                           tree->leaf_count);
+    if (status == STATUS_OK) {
+        if (sight)
+            set_shares(tree, sight, tallies, shares);
+        scale_powers(tree, shares);
+    }
+    mem_free(tallies);
+    mem_free(shares);
+    return status;
 }
 
 size_t light_tree_size_bytes(const LightTree *tree)

@@ -3,12 +3,13 @@
  * what it may at most bring to the point; so near and facing lights are found among millions.
  *
  * A node is refused only when nothing below it can light the point; a light that can always has a positive
- * probability. But for light_tree_scale it is immutable once made: any thread. */
+ * probability. But for light_tree_heed it is immutable once made: any thread. */
 #ifndef SORT_LIGHT_LIGHT_TREE_H
 #define SORT_LIGHT_LIGHT_TREE_H
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "sort/light/light_sight.h"
 #include "sort/wide/wide.h"
 
 /* Where something shines from, where to, and how much: a box, and directions within theta_o of the axis from which
@@ -27,8 +28,10 @@ typedef struct LightTree LightTree;
 Status light_tree_create(const LightBounds *leaves, uint32_t count, LightTree **out_tree,
                          Error *err) SORT_MUST_CHECK;
 void light_tree_destroy(LightTree *tree); /* NULL is fine */
-/* Sets the power of each leaf to factors[leaf], above 0, times what it was made with. No other thread may use the tree meanwhile. */
-void light_tree_scale(LightTree *tree, const float *factors);
+/* Multiplies the power with which each leaf was made by the factor (light_share_factor) of the rays that arrive: of its own and, as far as
+ * these are few, of the leaves around it, by the tree. sight: lights [0, count of leaves) are the leaves; NULL: the factors are 1. No
+ * other thread may use the tree meanwhile. Error: memory; then nothing has changed. */
+Status light_tree_heed(LightTree *tree, const LightSight *sight, Error *err) SORT_MUST_CHECK;
 size_t light_tree_size_bytes(const LightTree *tree);
 
 /* A leaf that is picked for a point. */

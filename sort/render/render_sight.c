@@ -11,6 +11,8 @@ enum {
     PATHS_MIN = 1 << 12,
     PATHS_MAX = 1 << 15,
     SAMPLES = 4, /* a pixel */
+    /* A mesh that shines alone may be lamps in several places if it has so many triangles. */
+    PARTS_MIN = 64,
     /* All renders have the same one, so that direct light does not depend on how far paths go on. */
     DEPTH = 2
 };
@@ -42,8 +44,9 @@ static Status count_rays(Render *r, LightSight *sight, Error *err)
 /* Returns whether light is gathered from lights of which one has to be chosen. */
 static bool has_choice(const Render *r)
 {
+    const Lights *lights = r->lights.lights;
     return wave_gathers_light(&r->shared) && r->shared.view != WAVE_VIEW_LIGHT && !r->shared.bake &&
-           lights_count(r->lights.lights) > 1;
+           (lights_count(lights) > 1 || lights_sight_count(lights) >= PARTS_MIN);
 }
 
 Status render_look_for_lights(Render *r, Error *err)
@@ -54,7 +57,7 @@ Status render_look_for_lights(Render *r, Error *err)
     if (!has_choice(r))
         return STATUS_OK;
     render_announce(r, "looking which lights are seen");
-    TRY(light_sight_create(lights_count(r->lights.lights), &sight, err));
+    TRY(light_sight_create(lights_sight_count(r->lights.lights), &sight, err));
     Status status = count_rays(r, sight, err);
     if (status == STATUS_OK)
         status = lights_heed(r->lights.lights, sight, err);

@@ -56,15 +56,18 @@ static LightTree *make_tree(LightBounds *leaves, uint32_t count, uint64_t seed)
     return tree;
 }
 
-/* Multiplies the powers of leaves by 0.1 to 1. */
-static void scale_leaves(LightTree *tree, uint32_t count, uint64_t seed)
+/* Makes a random share of each leaf's rays arrive. */
+static void heed_shares(LightTree *tree, uint32_t count, uint64_t seed)
 {
-    float *factors = MEM_ARRAY(float, count);
-    assert_non_null(factors);
-    for (uint32_t i = 0; i < count; ++i)
-        factors[i] = 0.1f + 0.9f * unit(&seed);
-    light_tree_scale(tree, factors);
-    mem_free(factors);
+    LightSight *sight;
+    assert_int_equal(light_sight_create(count, &sight, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < count; ++i) {
+        float share = unit(&seed);
+        for (int k = 0; k < 50; ++k)
+            light_sight_add(sight, i, unit(&seed) < share);
+    }
+    assert_int_equal(light_tree_heed(tree, sight, NULL), STATUS_OK);
+    light_sight_destroy(sight);
 }
 
 static void test_tree_draws_what_it_states(void **state)
@@ -76,7 +79,7 @@ static void test_tree_draws_what_it_states(void **state)
     for (uint64_t t = 0; t < 10; ++t) {
         LightTree *tree = make_tree(leaves, COUNT, 1000 * t);
         if (t % 2)
-            scale_leaves(tree, COUNT, t);
+            heed_shares(tree, COUNT, t);
         float3 at = point_in(&seed, 12.0f), normal = t % 3 ? direction(&seed) : f3(0, 0, 0);
         uint64_t observed[COUNT] = {0};
         double expected[COUNT], sum = 0.0;
@@ -106,34 +109,36 @@ static void test_tree_draws_what_it_states(void **state)
     }
 }
 
-/* Far from points of light choosing goes by power, and so by powers times factors once a tree is scaled. */
-static void test_tree_chooses_by_scaled_power(void **state)
+/* Choosing far from points of light goes by power, and by power times factor once shares of rays are heeded. Leaves without rays of
+ * their own have the share of those around them: of a row of lamps, of which every other one is asked, the first half is seen, and
+ * of the second a sixteenth. */
+static void test_tree_heeds_what_arrives(void **state)
 {
     (void)state;
-    enum { COUNT = 37 };
+    enum { COUNT = 64, RAYS = 100000 };
     LightBounds leaves[COUNT];
-    float factors[COUNT];
-    double total = 0.0;
-    uint64_t seed = 5;
+    LightSight *sight;
     LightTree *tree;
+    assert_int_equal(light_sight_create(COUNT, &sight, NULL), STATUS_OK);
     for (uint32_t i = 0; i < COUNT; ++i) {
-        float3 at = point_in(&seed, 1.0f);
-        leaves[i] = (LightBounds){.lower = at,
-                                  .upper = at,
-                                  .axis = f3(0, 0, 1),
-                                  .cos_o = -1.0f,
-                                  .power = 0.5f + unit(&seed)};
-        factors[i] = 0.1f + 0.9f * unit(&seed);
-        total += (double)(leaves[i].power * factors[i]);
+        float3 at = f3(0.01f * (float)i + (i < COUNT / 2 ? 0.0f : 1.0f), 0, 0);
+        leaves[i] = (LightBounds){
+            .lower = at, .upper = at, .axis = f3(0, 0, 1), .cos_o = -1.0f, .power = 2.0f};
+        for (uint32_t k = 0; i % 2 == 0 && k < RAYS; ++k)
+            light_sight_add(sight, i, i < COUNT / 2 || k % 16 == 0);
     }
     assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);
-    light_tree_scale(tree, factors);
+    assert_int_equal(light_tree_heed(tree, sight, NULL), STATUS_OK);
     for (uint32_t i = 0; i < COUNT; ++i) {
-        double p = (double)light_tree_probability(tree, f3(3000, 200, 100), f3(0, 0, 0), i);
-        double expected = (double)(leaves[i].power * factors[i]) / total;
-        assert_true(fabs(p - expected) < 1e-3 * expected);
+        double p = (double)light_tree_probability(tree, f3(0, 3000, 0), f3(0, 0, 0), i);
+        double expected = (i < COUNT / 2 ? 0.8 : 0.2) / (COUNT / 2);
+        assert_true(fabs(p - expected) < 2e-3 * expected);
     }
+    assert_int_equal(light_tree_heed(tree, NULL, NULL), STATUS_OK);
+    float forgotten = light_tree_probability(tree, f3(0, 3000, 0), f3(0, 0, 0), 0);
+    assert_true(fabs((double)forgotten - 1.0 / COUNT) < 2e-3 / COUNT);
     light_tree_destroy(tree);
+    light_sight_destroy(sight);
 }
 
 /* What a point of the leaf brings at most, by the definition of the bounds: 0 only if none reaches the point. */
@@ -275,7 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_draws_what_it_states),
-        cmocka_unit_test(test_tree_chooses_by_scaled_power),
+        cmocka_unit_test(test_tree_heeds_what_arrives),
         cmocka_unit_test(test_tree_refuses_only_what_is_dark),
         cmocka_unit_test(test_tree_takes_degenerate_lights),
         cmocka_unit_test(test_tree_makes_less_noise),
