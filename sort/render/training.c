@@ -12,13 +12,14 @@ static bool may_train(void *data, uint64_t job)
     return !atomic_load(r->options.cancel) && !render_is_stopped(r) && render_may_go_on(r);
 }
 
+/* Chooses a picture of the frame's shape; a long one is less long, and has no more pixels for it. */
 static void choose_size(Training *t, double pixels)
 {
     const FilmDesc *frame = film_desc(t->render->film);
+    double most = fmax(pixels / SIDE_MIN_PX, SIDE_MIN_PX);
     double scale = sqrt(pixels / ((double)frame->width * frame->height));
-    double width = frame->width * scale, height = frame->height * scale;
-    t->width = width < SIDE_MIN_PX ? SIDE_MIN_PX : (uint32_t)width;
-    t->height = height < SIDE_MIN_PX ? SIDE_MIN_PX : (uint32_t)height;
+    t->width = (uint32_t)fmin(fmax(frame->width * scale, SIDE_MIN_PX), most);
+    t->height = (uint32_t)fmin(fmax(frame->height * scale, SIDE_MIN_PX), most);
 }
 
 Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, uint64_t seed,
