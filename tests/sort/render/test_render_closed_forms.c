@@ -304,7 +304,7 @@ static void test_closed_forms_roulette_begins_where_it_is_told(void **state)
                       .instances = INSTANCE("room", "mirror"),
                       .materials = MATERIAL("mirror", "mirror", "")};
     for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
-        double least = INFINITY, most = 0, expected = 2 - pow(2, -cases[i].first + 1);
+        double least = HUGE_VAL, most = 0, expected = 2 - pow(2, -cases[i].first + 1);
         uint32_t count;
         scene.limits = cases[i].setting;
         kit_write_scene(&kit, &scene);
