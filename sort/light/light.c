@@ -30,6 +30,57 @@ float lights_share_of_local(const Lights *lights, float local_irradiance)
                (local_irradiance / (local_irradiance + 2.0f * lights->infinite_irradiance));
 }
 
+/* Sets 4 times the cosine of each normal to the source's direction, and 1, its mean over the sphere, without a normal. */
+static void facing(const Source *s, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
+                   WideRow out)
+{
+    const float horizon = 0.05f;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        float cosine =
+            s->axis.x * normals[0][k] + s->axis.y * normals[1][k] + s->axis.z * normals[2][k];
+        float above = sides[k] & SKY_ABOVE ? cosine : horizon;
+        float below = sides[k] & SKY_BELOW ? -cosine : horizon;
+        out[k] = sides[k] == SKY_ALL_AROUND ? 1.0f : 4.0f * maxf(horizon, maxf(above, below));
+    }
+}
+
+/* Sets chances of a lane in proportion to its weights, which have this sum: whole sixteenths, at least one each. Of 16 stratified
+ * samples, and of 64, equally many go to a source then in all pixels that look at one plane. */
+static void take_sixteenths(WideRow weights[LIGHTS_WEIGHED_MAX], uint32_t count, float sum,
+                            uint32_t k)
+{
+    float running = 0.0f, taken = 0.0f;
+    for (uint32_t i = 0; i + 1 < count; ++i) {
+        float most = 16.0f - (float)(count - 1 - i) - taken;
+        running += weights[i][k];
+        float sixteenths = floorf(16.0f * (running / sum) + 0.5f) - taken;
+        sixteenths = clampf(sixteenths, 1.0f, most);
+        weights[i][k] = sixteenths * 0x1p-4f;
+        taken += sixteenths;
+    }
+    weights[count - 1][k] = (16.0f - taken) * 0x1p-4f;
+}
+
+void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
+                  WideRow out_chances[LIGHTS_WEIGHED_MAX])
+{
+    alignas(64) WideRow sum = {0};
+    uint32_t count = lights->count - lights->infinite_first;
+    ASSERT(lights_weigh_infinite(lights));
+    for (uint32_t i = 0; i < count; ++i) {
+        const Source *s = &lights->sources[lights->infinite_first + i];
+        float *chances = out_chances[i];
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            chances[k] = 1.0f;
+        if (s->kind == SOURCE_DISTANT)
+            facing(s, normals, sides, chances);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            sum[k] += chances[k] *= s->probability;
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        take_sixteenths(out_chances, count, sum[k], k);
+}
+
 bool lights_have_both(const Lights *lights)
 {
     return lights->tree && lights->infinite_first < lights->count;
@@ -49,13 +100,26 @@ static float leaf_probability(const Lights *lights, float3 position, float3 norm
            light_tree_probability(lights->tree, position, normal, leaf);
 }
 
+/* Probability of an infinite source among these at one point. */
+static float infinite_probability(const Lights *lights, uint32_t index, float3 normal)
+{
+    alignas(64) WideRow chances[LIGHTS_WEIGHED_MAX];
+    WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}};
+    const uint32_t sides[SSL_BLOCK] = {f3_length2(normal) > 0.0f ? SKY_ABOVE : SKY_ALL_AROUND};
+    if (!lights_weigh_infinite(lights))
+        return lights->sources[lights->infinite_first + index].probability;
+    lights_weigh(lights, normals, sides, chances);
+    return chances[index][0];
+}
+
 float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
                                 float3 normal)
 {
     CHECK(source < lights->count);
     const Source *s = &lights->sources[source];
     if (source >= lights->infinite_first)
-        return (1.0f - local_probability(lights, position, normal)) * s->probability;
+        return (1.0f - local_probability(lights, position, normal)) *
+               infinite_probability(lights, source - lights->infinite_first, normal);
     float sum = 0.0f;
     for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k)
         sum += leaf_probability(lights, position, normal, s->first_leaf + k);
@@ -199,7 +263,9 @@ bool lights_infinite_hit(const Lights *lights, uint32_t index, float3 direction,
     out_hit->light_group = s->light_group;
     out_hit->visibility = s->visibility;
     if (sky)
-        out_hit->pdf_solid_angle = sky->chance * s->probability * pdf;
+        out_hit->pdf_solid_angle =
+            sky->chance * pdf *
+            (lights_weigh_infinite(lights) ? sky->chance_of[index] : s->probability);
     return true;
 }
 
@@ -228,6 +294,12 @@ void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const Wi
         WIDE_EACH(k, lanes) places[k] = (EnvironmentPlace){.pdf = 0.0f};
     WIDE_EACH(k, lanes) out_skies[k].place = places[k];
     find_chances(lights, positions, rays->normal, lanes, out_skies);
+    if (!lights_weigh_infinite(lights))
+        return;
+    alignas(64) WideRow chances[LIGHTS_WEIGHED_MAX];
+    lights_weigh(lights, rays->normal, rays->sides, chances);
+    for (uint32_t i = 0; i < lights_infinite_count(lights); ++i)
+        WIDE_EACH(k, lanes) out_skies[k].chance_of[i] = chances[i][k];
 }
 
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,

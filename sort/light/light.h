@@ -6,7 +6,8 @@
  *   environment         constant, or image with its table
  *
  * A *source* is one of these. Local sources are chosen with a probability of 0.2 to 0.8 by how much light they and the
- * infinite ones bring to the point (when both exist): a far horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
+ * infinite ones bring to the point (when both exist): a far horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides, and where there are
+ * few also how each stands to the surface; among the local
  * ones, whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point
  * (light_tree.h). None of that knows what stands between, which lights_heed adds. The densities below include that choice; each is the density of sampling this source alone,
  * which is what MIS of one source's radiance needs.
@@ -154,10 +155,13 @@ float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
+/* So many infinite sources are chosen by what each brings to the point, more by their power. */
+enum { LIGHTS_WEIGHED_MAX = 4 };
 /* What light sampling, from a ray's origin, has to do with the ray's direction. */
 typedef struct LightSky {
     EnvironmentPlace place; /* where in the environment it ends; zeros without an environment */
     float chance;           /* the probability of choosing among infinite sources */
+    float chance_of[LIGHTS_WEIGHED_MAX]; /* that of each of these, if they are so few */
 } LightSky;
 
 /* Finds it for the rays of `lanes`, whose origins are `positions`. */

@@ -34,8 +34,8 @@ static double extend_bits(float2 u)
     return extended < 1.0 - 0x1p-53 ? extended : 1.0 - 0x1p-53;
 }
 
-/* Takes the infinite source whose interval of the running sums holds u. */
-static void take_infinite(const Lights *lights, double u, float p_local, uint32_t k, Choice *choice)
+/* Takes the infinite source whose interval of the running sums holds u, by their power. */
+static void take_by_power(const Lights *lights, double u, float p_local, uint32_t k, Choice *choice)
 {
     uint32_t low = 0, high = lights->count - lights->infinite_first;
     while (high - low > 1) {
@@ -51,6 +51,34 @@ static void take_infinite(const Lights *lights, double u, float p_local, uint32_
     choice->source[k] = s;
     choice->pick.u[k] = (u - begin) / (lights->cumulative[low + 1] - begin);
     choice->pick.probability[k] = s->probability * (1.0f - p_local);
+}
+
+/* Takes the infinite source whose interval of the running sums holds u, by what each brings. */
+static void take_weighed(const Lights *lights, const WideRow chances[LIGHTS_WEIGHED_MAX], double u,
+                         float p_local, uint32_t k, Choice *choice)
+{
+    uint32_t i = 0, last = lights->count - lights->infinite_first - 1;
+    double begin = 0.0;
+    while (i < last && u >= begin + (double)chances[i][k])
+        begin += (double)chances[i++][k];
+    double left = (u - begin) / (double)chances[i][k];
+    choice->source[k] = &lights->sources[lights->infinite_first + i];
+    choice->pick.u[k] = left < 1.0 - 0x1p-53 ? left : 1.0 - 0x1p-53;
+    choice->pick.probability[k] = chances[i][k] * (1.0f - p_local);
+}
+
+/* Takes infinite sources for the points of `lanes`, by numbers u in [0, 1) among these alone. */
+static void take_infinite(const Lights *lights, const LightQueries *queries,
+                          const double u[SSL_BLOCK], const WideRow p_local, uint16_t lanes,
+                          Choice *choice)
+{
+    alignas(64) WideRow chances[LIGHTS_WEIGHED_MAX];
+    if (!lights_weigh_infinite(lights)) {
+        WIDE_EACH(k, lanes) take_by_power(lights, u[k], p_local[k], k, choice);
+        return;
+    }
+    lights_weigh(lights, queries->normal, queries->sides, chances);
+    WIDE_EACH(k, lanes) take_weighed(lights, chances, u[k], p_local[k], k, choice);
 }
 
 /* Takes the sources that hold the leaves which were picked for the points of `found`. */
@@ -82,6 +110,7 @@ static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries
 {
     alignas(64) WideRow p_local, irradiance;
     LightPicks *pick = &out->pick, tried;
+    double among_infinite[SSL_BLOCK];
     uint16_t local = 0;
     light_tree_irradiance_points(lights->tree, queries->position, queries->normal, live,
                                  irradiance);
@@ -94,9 +123,10 @@ static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries
             local = (uint16_t)(local | 1u << k);
             tried.u[k] = u / p;
         } else {
-            take_infinite(lights, (u - p) / (1.0 - p), p_local[k], k, out);
+            among_infinite[k] = (u - p) / (1.0 - p);
         }
     }
+    take_infinite(lights, queries, among_infinite, p_local, live & ~local, out);
     uint16_t found =
         light_tree_sample_points(lights->tree, queries->position, queries->normal, local, &tried);
     WIDE_EACH(k, found)
@@ -116,7 +146,10 @@ static uint16_t choose_sources(const Lights *lights, const LightQueries *queries
     if (lights_have_both(lights))
         return choose_of_both(lights, queries, live, out);
     if (!lights->tree) {
-        WIDE_EACH(k, live) take_infinite(lights, out->pick.u[k], 0.0f, k, out);
+        static const WideRow p_local = {0.0f};
+        double u[SSL_BLOCK];
+        memcpy(u, out->pick.u, sizeof u);
+        take_infinite(lights, queries, u, p_local, live, out);
         return live;
     }
     uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,

@@ -85,6 +85,17 @@ Status caustic_scene_build(Lights *lights, Error *err) SORT_MUST_CHECK;
 
 /* Returns whether there are both local and infinite sources, so that one has to choose between them. */
 bool lights_have_both(const Lights *lights);
+/* Returns whether infinite sources are chosen by what each brings to the point. */
+static inline bool lights_weigh_infinite(const Lights *lights)
+{
+    uint32_t count = lights->count - lights->infinite_first;
+    return count > 1 && count <= LIGHTS_WEIGHED_MAX;
+}
+/* Sets the probability of choosing each of the infinite sources among these at points, where lights_weigh_infinite(): by the
+ * irradiance of a surface with this normal that light comes to from these SkySides. A sun at its horizon keeps a twentieth, since
+ * materials bend normals. */
+void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
+                  WideRow out_chances[LIGHTS_WEIGHED_MAX]);
 /* Returns the probability of choosing among the local sources at a point, when there are both kinds, by the irradiance that
  * the local ones promise there and that of the infinite ones, which counts double, as it varies more with the direction.
  * Either may lie in shadow, so both keep lights->share_min, but for local ones that cannot reach the point. */

@@ -89,6 +89,38 @@ static void test_light_choice_of_the_sky(void **state)
     assert_true(of_sky[0] < of_sky[1] && of_sky[1] < of_sky[2]);
 }
 
+/* A sun over an even sky: whole sixteenths of the chances, by what each brings to the side of a surface that light comes to. The sky
+ * brings pi to all surfaces, the sun 2 pi to those that face it, so that these choose it in two cases of three. */
+static void test_light_choice_of_a_sun(void **state)
+{
+    (void)state;
+    static const struct {
+        float3 normal;
+        double of_sun; /* sixteenths */
+    } rows[] = {{{0, 0, 1}, 11},
+                {{0.8f, 0, 0.6f}, 9},
+                {{0, 1, 0}, 1},
+                {{0, -0.8f, -0.6f}, 1},
+                {{0, 0, 0}, 5}};
+    SceneFixture *f = fixture_create();
+    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_DISTANT,
+                                  .light_to_world = mat4_identity(),
+                                  .emission = f3_splat(2.0f * (float)PI)});
+    f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
+    f->scene.environment.radiance = f3_splat(1.0f);
+    Lights *lights = kit_lights(f);
+    assert_int_equal(lights_infinite_count(lights), 2);
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
+        float of_sun = lights_choice_probability(lights, 0, f3(1, 2, 3), rows[i].normal);
+        float of_sky = lights_choice_probability(lights, 1, f3(1, 2, 3), rows[i].normal);
+        assert_true((double)of_sun == rows[i].of_sun / 16);
+        assert_true(of_sun + of_sky == 1.0f);
+    }
+    check_choices(lights, f3(1, 2, 3));
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
 /* Sends rays to a source, of which some arrive. */
 static void send(LightSight *sight, uint32_t source, uint32_t sent, uint32_t arrived)
 {
@@ -119,7 +151,7 @@ static void test_light_choice_counts_what_is_seen(void **state)
     light_sight_destroy(sight);
 }
 
-/* Four lamps, a sun and a sky, and rays that find a quarter of the first lamp, all of the second, and nothing of the sun. */
+/* Four lamps, a sun and a sky, and rays that find a quarter of the first lamp, all of the second, and nothing of the sky. */
 static void test_light_choice_heeds_what_is_seen(void **state)
 {
     (void)state;
@@ -145,15 +177,17 @@ static void test_light_choice_heeds_what_is_seen(void **state)
     send(sight, 0, 400000, 100000);
     for (uint32_t i = 1; i < 4; ++i)
         send(sight, i, 400000, 400000);
-    send(sight, 4, 400000, 0);
-    send(sight, 5, 400000, 400000);
+    send(sight, 4, 400000, 400000);
+    send(sight, 5, 400000, 0);
     assert_int_equal(lights_heed(lights, sight, NULL), STATUS_OK);
     light_sight_destroy(sight);
     for (uint32_t i = 0; i < 6; ++i)
         after[i] = lights_choice_probability(lights, i, far, none);
     for (uint32_t i = 1; i < 4; ++i)
         assert_float_equal((after[0] / after[i]), (0.5f * before[0] / before[i]), 1e-3);
-    assert_float_equal((after[4] / after[5]), (0.01f * before[4] / before[5]), 1e-4);
+    /* The sky brings 4 pi times what the sun does, and now a hundredth of that: 14 and 2 sixteenths. */
+    assert_true(before[4] < before[5]);
+    assert_float_equal(after[4] / after[5], 7.0, 1e-4);
     check_choices(lights, f3(0.3f, 0.1f, -1));
     check_choices(lights, far);
     float of_infinite = 0.0f; /* each kind keeps a tenth, not a fifth */
@@ -171,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_light_choice_by_power),
                                        cmocka_unit_test(test_light_choice_of_the_sky),
+                                       cmocka_unit_test(test_light_choice_of_a_sun),
                                        cmocka_unit_test(test_light_choice_counts_what_is_seen),
                                        cmocka_unit_test(test_light_choice_heeds_what_is_seen)};
     return cmocka_run_group_tests(tests, NULL, NULL);

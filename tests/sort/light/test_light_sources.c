@@ -863,6 +863,41 @@ static void test_light_lamp_under_sky(void **state)
     fixture_destroy(f);
 }
 
+/* A ray that meets a wide sun, or the sky beside it, is weighed by the density with which its direction is drawn from there, whatever the
+ * normal of the surface says of both. */
+static void test_light_sun_under_sky(void **state)
+{
+    (void)state;
+    enum { SUN, SKY, COUNT = 4096 };
+    const float3 normals[] = {{0, 1, 0}, {0, 0, 1}, {0.6f, -0.8f, 0}, {0, 0.1f, -1}};
+    uint32_t seen[2] = {0};
+    SceneFixture *f = fixture_create();
+    f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
+    f->scene.environment.radiance = f3(1, 1, 1);
+    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_DISTANT,
+                                  .light_to_world = mat4_identity(),
+                                  .emission = f3(9, 9, 9),
+                                  .angle_rad = 1.0f});
+    Lights *lights = make_lights(f, NULL, NULL);
+    assert_int_equal(lights_infinite_count(lights), 2);
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        float3 normal = f3_normalize(normals[i % 4]);
+        LightSample sample;
+        LightHit hit;
+        float2 u = sampler_2d(&(Sampler){SAMPLER_INDEPENDENT}, sample_key(1, 2, i, 3), 1);
+        if (!lights_sample(lights, f3(0, 0, 0), normal, 0.0f, u, &sample))
+            continue;
+        const LightQuery place = {f3(0, 0, 0), normal, SKY_ABOVE};
+        uint32_t source = sample.is_environment ? SKY : SUN;
+        assert_true(infinite_hit(lights, &place, source, sample.wi, &hit));
+        assert_true(fabsf(hit.pdf_solid_angle / sample.pdf_solid_angle - 1.0f) < 1e-5f);
+        ++seen[source];
+    }
+    assert_true(seen[SUN] > COUNT / 16 && seen[SKY] > COUNT / 16);
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
 static void test_lights_out_of_memory(void **state)
 {
     (void)state;
@@ -919,6 +954,7 @@ int main(void)
         cmocka_unit_test(test_environment_table_sides),
         cmocka_unit_test(test_environment_table_edges),
         cmocka_unit_test(test_light_lamp_under_sky),
+        cmocka_unit_test(test_light_sun_under_sky),
         cmocka_unit_test(test_lights_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
