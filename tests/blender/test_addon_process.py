@@ -108,7 +108,7 @@ class ProcessTest(unittest.TestCase):
     def test_interrupted_renders_go_on(self):
         """To the bits of one that was not interrupted. After an edit they begin anew."""
         from sort_blender import process, resume
-        self.scene.sort.samples, self.scene.render.resolution_x, self.scene.render.resolution_y = 128, 160, 160
+        self.scene.sort.samples, self.scene.render.resolution_x, self.scene.render.resolution_y = 512, 160, 160
         self.scene.render.threads_mode, self.scene.render.threads = "FIXED", 1
         self.addCleanup(setattr, self.scene.render, "threads_mode", "AUTO")
         self.scene.sort.keeps_interrupted = True
