@@ -185,7 +185,9 @@ bool gen_is_constant_bool(const Gen *g, IrValue v, bool *out_x);
 /* --- gen_op.c --- */
 bool gen_is_in_range(const Gen *g,
                      const IrInst *bounds); /* a BOUNDS whose index is known to be in range */
-void gen_op(Gen *g, const IrInst *inst);    /* an operation without regions */
+/* Returns an index that is in range in the lanes of the mask, clamped for the others: they compute what they do not use, and read memory. */
+LLVMValueRef gen_keep_inside(Gen *g, const IrInst *bounds, LLVMValueRef index);
+void gen_op(Gen *g, const IrInst *inst); /* an operation without regions */
 /* Returns the result of an operation of scalars; a, b and c are its arguments, as many as it has. */
 LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
                            LLVMValueRef c);

@@ -218,12 +218,24 @@ bool gen_is_in_range(const Gen *g, const IrInst *bounds)
            (uint64_t)known < bounds->imm;
 }
 
+LLVMValueRef gen_keep_inside(Gen *g, const IrInst *bounds, LLVMValueRef index)
+{
+    LLVMTypeRef type = LLVMTypeOf(index);
+    LLVMValueRef last = LLVMGetTypeKind(type) == LLVMVectorTypeKind
+                            ? const_int(g, (int32_t)bounds->imm - 1)
+                            : gen_i32(g, (uint32_t)bounds->imm - 1);
+    if (!g->mask)
+        return index;
+    LLVMValueRef is_below = LLVMBuildICmp(g->builder, LLVMIntULT, index, last, "");
+    return LLVMBuildSelect(g->builder, is_below, index, last, "");
+}
+
 /* Clamps the index to [0, count). Code of one lane has a branch for indices out of range, which are rare. */
 static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
 {
     LLVMValueRef count = const_int(g, (int32_t)inst->imm);
     if (gen_is_in_range(g, inst))
-        return index;
+        return gen_keep_inside(g, inst, index);
     if (g->mask) {
         LLVMValueRef outside = compare_int(g, LLVMIntUGE, index, count);
         gen_fault(g, inst->site, LLVMBuildAnd(g->builder, g->mask, outside, ""));

@@ -51,7 +51,7 @@ static LLVMValueRef gen_uniform_bounds(Gen *g, const IrInst *inst, LLVMValueRef 
 {
     LLVMBuilderRef builder = g->builder;
     if (gen_is_in_range(g, inst))
-        return index;
+        return gen_keep_inside(g, inst, index);
     LLVMValueRef count = gen_i32(g, (uint32_t)inst->imm),
                  last = gen_i32(g, (uint32_t)inst->imm - 1);
     LLVMValueRef is_outside =

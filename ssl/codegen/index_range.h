@@ -1,4 +1,5 @@
-/* Which indices are in range whatever the inputs are: those that are made of constants and of the counters of loops. Their test is left out. */
+/* Which indices are in range whatever the inputs are: those that are made of constants and of the counters of loops. Their test is left out. What conditions say
+ * holds where they do: in code of several lanes, indices of lanes that a condition keeps out are still to be clamped. */
 #ifndef SSL_INDEX_RANGE_H
 #define SSL_INDEX_RANGE_H
 
