@@ -44,27 +44,61 @@ static void facing(const Source *s, const WideRow normals[3], const uint32_t sid
     }
 }
 
-/* Sets chances of a lane in proportion to its weights, which have this sum: whole sixteenths, at least one each. Of 16 stratified
- * samples, and of 64, equally many go to a source then in all pixels that look at one plane. */
-static void take_sixteenths(WideRow weights[LIGHTS_WEIGHED_MAX], uint32_t count, float sum,
-                            uint32_t k)
+/* Sets how many samples there are for a unit of weight, of light sampling and of scattering together, among sources that have a weight. */
+static void samples_per_weight(const Source *sources, uint32_t count,
+                               WideRow weights[LIGHTS_WEIGHED_MAX], WideRow out)
+{
+    alignas(64) WideRow sum = {0}, samples;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        samples[k] = 1.0f;
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            sum[k] += weights[i][k];
+            samples[k] += weights[i][k] > 0.0f ? sources[i].scattered : 0.0f;
+        }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        out[k] = samples[k] / sum[k];
+}
+
+/* Makes weights the chances in light sampling that give each source samples in proportion to its weight, those of scattering included
+ * [Neyman1934]. Sources of which scattering has more than that get 0. */
+static void leave_to_scattering(const Source *sources, uint32_t count,
+                                WideRow weights[LIGHTS_WEIGHED_MAX])
+{
+    alignas(64) WideRow samples;
+    /* What is left out lowers the samples of the others: another may have enough then, but not all. */
+    for (uint32_t pass = 1; pass < count; ++pass) {
+        samples_per_weight(sources, count, weights, samples);
+        for (uint32_t i = 0; i < count; ++i)
+            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+                weights[i][k] =
+                    samples[k] * weights[i][k] > sources[i].scattered ? weights[i][k] : 0.0f;
+    }
+    samples_per_weight(sources, count, weights, samples);
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            weights[i][k] = maxf(0.0f, samples[k] * weights[i][k] - sources[i].scattered);
+}
+
+/* Rounds chances of a lane, which sum to 1, to whole sixteenths, at least one each. Of 16 stratified samples, and of 64, equally many
+ * go to a source then in all pixels that look at one plane. */
+static void take_sixteenths(WideRow chances[LIGHTS_WEIGHED_MAX], uint32_t count, uint32_t k)
 {
     float running = 0.0f, taken = 0.0f;
     for (uint32_t i = 0; i + 1 < count; ++i) {
         float most = 16.0f - (float)(count - 1 - i) - taken;
-        running += weights[i][k];
-        float sixteenths = floorf(16.0f * (running / sum) + 0.5f) - taken;
+        running += chances[i][k];
+        float sixteenths = floorf(16.0f * running + 0.5f) - taken;
         sixteenths = clampf(sixteenths, 1.0f, most);
-        weights[i][k] = sixteenths * 0x1p-4f;
+        chances[i][k] = sixteenths * 0x1p-4f;
         taken += sixteenths;
     }
-    weights[count - 1][k] = (16.0f - taken) * 0x1p-4f;
+    chances[count - 1][k] = (16.0f - taken) * 0x1p-4f;
 }
 
 void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
                   WideRow out_chances[LIGHTS_WEIGHED_MAX])
 {
-    alignas(64) WideRow sum = {0};
     uint32_t count = lights->count - lights->infinite_first;
     ASSERT(lights_weigh_infinite(lights));
     for (uint32_t i = 0; i < count; ++i) {
@@ -75,10 +109,11 @@ void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t
         if (s->kind == SOURCE_DISTANT)
             facing(s, normals, sides, chances);
         for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            sum[k] += chances[k] *= s->probability;
+            chances[k] *= s->probability * s->variation;
     }
+    leave_to_scattering(&lights->sources[lights->infinite_first], count, out_chances);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        take_sixteenths(out_chances, count, sum[k], k);
+        take_sixteenths(out_chances, count, k);
 }
 
 bool lights_have_both(const Lights *lights)

@@ -57,6 +57,7 @@ static void init_source_from_light(const SceneLight *light, Spectrum emission, u
         break;
     case SCENE_LIGHT_DISTANT: {
         out_source->kind = SOURCE_DISTANT;
+        out_source->variation = 1.0f;
         float half_sin = rt_sin(0.25f * light->angle_rad);
         out_source->one_minus_cos = 2.0f * half_sin * half_sin;
         if (out_source->one_minus_cos > 0.0f) {
@@ -64,6 +65,8 @@ static void init_source_from_light(const SceneLight *light, Spectrum emission, u
             float sin_half = rt_sin(0.5f * light->angle_rad);
             out_source->emission =
                 spectrum_scale(out_source->emission, SORT_INV_PI / (sin_half * sin_half));
+            out_source->scattered =
+                light->visibility.is_sampled_only ? 0.0f : sin_half * sin_half; /* of pi */
         }
         break;
     }
@@ -220,6 +223,8 @@ static void add_environment(Lights *lights)
 {
     const SceneEnvironment *e = &lights->scene->environment;
     float3 mean = f3(0, 0, 0);
+    bool is_alone = e->visibility.is_shadowless || e->visibility.is_sampled_only;
+    float evenness = lights->environment ? environment_table_evenness(lights->environment) : 1.0f;
     if (e->kind == SCENE_ENVIRONMENT_COLOR)
         mean = e->radiance;
     else if (e->kind != SCENE_ENVIRONMENT_NONE)
@@ -230,6 +235,8 @@ static void add_environment(Lights *lights)
     if (spectrum_max_abs(spectrum_from_rgb(mean)) > 0.0f || e->kind == SCENE_ENVIRONMENT_MATERIAL)
         lights->sources[lights->count++] = (Source){.kind = SOURCE_ENVIRONMENT,
                                                     .emission = spectrum_from_rgb(mean),
+                                                    .variation = 2.0f - evenness,
+                                                    .scattered = is_alone ? 0.0f : evenness,
                                                     .light_group = e->light_group,
                                                     .visibility = &e->visibility};
 }

@@ -18,8 +18,11 @@ typedef enum SourceKind {
 
 typedef struct Source {
     SourceKind kind;
-    float probability;     /* infinite: of being chosen among these */
-    Spectrum emission;     /* SceneLight.emission; of distant lights with an angle and the constant
+    float probability; /* infinite: of being chosen among these */
+    float
+        variation; /* infinite: how much samples of it vary, relative to its power and to those of a sun */
+    float scattered;   /* infinite: of how many samples of it a diffuse ray is worth, in [0, 1] */
+    Spectrum emission; /* SceneLight.emission; of distant lights with an angle and the constant
                         * environment: radiance; MESH: a rough mean of it, for choosing only */
     float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
     float one_minus_cos;   /* DISTANT: of the half angle; 0: delta */
@@ -92,8 +95,8 @@ static inline bool lights_weigh_infinite(const Lights *lights)
     return count > 1 && count <= LIGHTS_WEIGHED_MAX;
 }
 /* Sets the probability of choosing each of the infinite sources among these at points, where lights_weigh_infinite(): by the
- * irradiance of a surface with this normal that light comes to from these SkySides. A sun at its horizon keeps a twentieth, since
- * materials bend normals. */
+ * irradiance of a surface with this normal that light comes to from these SkySides, more of an uneven sky, less what scattered rays find
+ * of the source. A sun at its horizon keeps a twentieth, since materials bend normals. */
 void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
                   WideRow out_chances[LIGHTS_WEIGHED_MAX]);
 /* Returns the probability of choosing among the local sources at a point, when there are both kinds, by the irradiance that

@@ -737,6 +737,32 @@ static void test_environment_table_keeps_radiance(void **state)
     environment_table_destroy(table);
 }
 
+/* As bright as *data says below the horizon, and 1 above. */
+static Status horizon_row(void *data, uint32_t width, float v_low, float v_high, float3 *out,
+                          Error *err)
+{
+    (void)v_high;
+    (void)err;
+    for (uint32_t x = 0; x < width; ++x)
+        out[x] = f3_splat(v_low >= 0.5f ? 1.0f : *(float *)data);
+    return STATUS_OK;
+}
+
+static void test_environment_table_evenness(void **state)
+{
+    (void)state;
+    static float below[] = {1.0f, 0.0f, 0.5f};
+    static const double expected[] = {1.0, 0.5, 0.9}; /* ((1 + b) / 2)^2 / ((1 + b^2) / 2) */
+    for (int i = 0; i < 3; ++i) {
+        EnvironmentTable *table;
+        EnvironmentTableDesc desc = {
+            .width = 8, .height = 64, .row = horizon_row, .data = &below[i]};
+        assert_int_equal(environment_table_create(&desc, &table, NULL), STATUS_OK);
+        assert_true(fabs((double)environment_table_evenness(table) - expected[i]) < 1e-6);
+        environment_table_destroy(table);
+    }
+}
+
 /* Tables have a cell a texel, more for small images and fewer for large ones. */
 static void test_environment_table_sides(void **state)
 {
@@ -951,6 +977,7 @@ int main(void)
         cmocka_unit_test(test_environment_irradiance),
         cmocka_unit_test(test_environment_constant_dome),
         cmocka_unit_test(test_environment_table_keeps_radiance),
+        cmocka_unit_test(test_environment_table_evenness),
         cmocka_unit_test(test_environment_table_sides),
         cmocka_unit_test(test_environment_table_edges),
         cmocka_unit_test(test_light_lamp_under_sky),
