@@ -36,12 +36,23 @@ class ColumnsTest(unittest.TestCase):
             self.assertIsNone(columns.corner_normals)
         else:
             np.testing.assert_array_equal(columns.corner_normals, [loop.normal for loop in mesh.loops])
+        says_domain = hasattr(mesh, "normals_domain")  # since 4.1
+        self.assertEqual(columns.vertex_normals is not None, says_domain and all(expected["is_smooth"]) and not mesh.has_custom_normals)
+        if columns.vertex_normals is not None:
+            np.testing.assert_array_equal(columns.vertex_normals[columns.corner_vertices], columns.corner_normals)
 
     def test_flat_smooth_and_mixed_faces(self):
         for smooth in ([False] * 12, [True] * 12, [True, False] * 6):
             self.mesh.polygons.foreach_set("use_smooth", smooth)
             self.mesh.update()
             self.check()
+
+    def test_custom_normals(self):
+        self.mesh.polygons.foreach_set("use_smooth", [True] * 12)
+        self.mesh.update()
+        self.check()
+        self.mesh.normals_split_custom_set([(0, 0, 1)] * len(self.mesh.loops))
+        self.check()
 
     def test_materials_of_faces(self):
         for materials in ([0] * 12, [1] * 12, [0, 1, 1, 0, 2, 2] * 2):

@@ -56,6 +56,23 @@ class MeshTest(unittest.TestCase):
         along = positions / np.linalg.norm(positions, axis=1)[:, None]
         np.testing.assert_allclose(normals, along, atol=0.01)
 
+    def test_box_coordinates_come_where_they_are_read(self):
+        for output in ("Object", "Generated"):
+            with self.subTest(output):
+                kit.empty_scene()
+                kit.add_camera()
+                bpy.ops.mesh.primitive_uv_sphere_add()
+                bpy.ops.object.shade_smooth()
+                emission = kit.material_of(bpy.context.object, "ShaderNodeEmission")
+                coordinates = kit.new_node(emission, "ShaderNodeTexCoord")
+                kit.link(coordinates.outputs[output], emission.inputs["Color"])
+                scene, folder, _ = export()
+                record = scene["meshes"][0]
+                self.assertEqual(list(record.get("attributes", ())), ["sort:generated"] if output == "Generated" else [])
+                if output == "Generated":
+                    positions = read(folder, record["positions"])
+                    np.testing.assert_allclose(read(folder, record["attributes"]["sort:generated"]), (positions + 1) / 2, atol=1e-6)
+
     def test_uv_seam_splits_only_its_vertices(self):
         bpy.ops.mesh.primitive_grid_add(x_subdivisions=10, y_subdivisions=10)
         mesh = bpy.context.object.data

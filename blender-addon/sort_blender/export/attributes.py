@@ -1,7 +1,9 @@
 """Attributes of meshes that materials read: UV maps by name, colours, values of geometry nodes, and the box
-coordinates that Blender calls Generated. One value a corner, as float32."""
+coordinates that Blender calls Generated. One value a vertex or a corner, as float32."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
@@ -15,20 +17,30 @@ FIELDS = {"FLOAT": ("value", 1), "INT": ("value", 1), "INT8": ("value", 1), "BOO
 NUMPY_TYPES = {"INT": np.int32, "INT8": np.int32, "BOOLEAN": bool}
 
 
+@dataclass(frozen=True)
+class Values:
+    array: np.ndarray  # [vertices or corners, 1 to 4]
+    is_of_vertices: bool = False
+
+
 def get(items: bpy.types.bpy_prop_collection, attribute: str, kind: type, width: int) -> np.ndarray:
     values = np.empty(len(items) * width, dtype=kind)
     items.foreach_get(attribute, values)
     return values.reshape(-1, width)
 
 
-def read_attributes(mesh: bpy.types.Mesh, wanted: frozenset[str],
-                    corner_vertices: np.ndarray) -> dict[str, np.ndarray]:
+def finite(values: np.ndarray) -> np.ndarray:
+    """With 0 for what is no number."""
+    return values if np.isfinite(values).all() else np.nan_to_num(values, posinf=0, neginf=0)
+
+
+def read_attributes(mesh: bpy.types.Mesh, wanted: frozenset[str]) -> dict[str, Values]:
     """Those of `wanted` that the mesh has."""
     found = {}
     for name in sorted(wanted):
-        values = _read(mesh, name, corner_vertices)
+        values = _read(mesh, name)
         if values is not None:
-            found[name] = np.nan_to_num(values.astype(np.float32), posinf=0, neginf=0)
+            found[name] = replace(values, array=finite(values.array.astype(np.float32, copy=False)))
     return found
 
 
@@ -48,26 +60,25 @@ def plain_name(name: str) -> str:
     return "active color" if name == RENDER_COLOR else name
 
 
-def _read(mesh: bpy.types.Mesh, name: str, corner_vertices: np.ndarray) -> np.ndarray | None:
+def _read(mesh: bpy.types.Mesh, name: str) -> Values | None:
     if name == GENERATED:
-        return _box(mesh)[corner_vertices]
+        return Values(_box(mesh), is_of_vertices=True)
     if name == POINTINESS:
-        return _pointiness(mesh)[corner_vertices]
+        return Values(_pointiness(mesh), is_of_vertices=True)
     if name == ISLAND:
-        return hashes_to_floats(_islands(mesh))[corner_vertices, None]
+        return Values(hashes_to_floats(_islands(mesh))[:, None], is_of_vertices=True)
     if name == RENDER_COLOR:
         index = mesh.color_attributes.render_color_index
         layers = mesh.color_attributes
-        return four_of(_corners(mesh, layers[index], corner_vertices)) if 0 <= index < len(layers) else None
+        return _four_of(_values(mesh, layers[index])) if 0 <= index < len(layers) else None
     if not name.startswith(VALUE):
         layer = mesh.uv_layers.get(name)
-        return get(layer.data, "uv", np.float32, 2) if layer else None
+        return Values(get(layer.data, "uv", np.float32, 2)) if layer else None
     layer = mesh.uv_layers.get(name[len(VALUE):])
     if layer:
-        return four_of(get(layer.data, "uv", np.float32, 2))
+        return _four_of(Values(get(layer.data, "uv", np.float32, 2)))
     attribute = mesh.attributes.get(name[len(VALUE):])
-    values = _corners(mesh, attribute, corner_vertices) if attribute else None
-    return None if values is None else four_of(values)
+    return _four_of(_values(mesh, attribute)) if attribute else None
 
 
 def _box(mesh: bpy.types.Mesh) -> np.ndarray:
@@ -127,19 +138,21 @@ def _islands(mesh: bpy.types.Mesh) -> np.ndarray:
     return np.array([root(vertex) for vertex in range(len(parents))])
 
 
-def _corners(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute, corner_vertices: np.ndarray) -> np.ndarray | None:
+def _values(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute) -> Values | None:
     """None: of a type, or on something, that materials cannot read."""
     if attribute.data_type not in FIELDS:
         return None
     of_items, width = FIELDS[attribute.data_type]
     values = get(attribute.data, of_items, NUMPY_TYPES.get(attribute.data_type, np.float32), width)
-    if attribute.domain == "CORNER":
-        return values
-    if attribute.domain == "POINT":
-        return values[corner_vertices]
+    if attribute.domain in ("CORNER", "POINT"):
+        return Values(values, is_of_vertices=attribute.domain == "POINT")
     if attribute.domain == "FACE":
-        return np.repeat(values, get(mesh.polygons, "loop_total", np.int32, 1)[:, 0], axis=0)
+        return Values(np.repeat(values, get(mesh.polygons, "loop_total", np.int32, 1)[:, 0], axis=0))
     return None
+
+
+def _four_of(values: Values | None) -> Values | None:
+    return None if values is None else replace(values, array=four_of(values.array))
 
 
 def four_of(values: np.ndarray) -> np.ndarray:

@@ -65,6 +65,13 @@ class MeshColumns:
         return get(self._mesh.loops, "normal", np.float32, 3)
 
     @cached_property
+    def vertex_normals(self) -> np.ndarray | None:
+        """float32 [vertices, 3]; None: corners of a vertex may differ, or Blender does not say."""
+        if getattr(self._mesh, "normals_domain", "") != "POINT":
+            return None
+        return get(self._mesh.vertex_normals, "vector", np.float32, 3)
+
+    @cached_property
     def uv(self) -> dict[str, np.ndarray]:
         """float32 [corners, 2] by name, in Blender's order."""
         return {layer.name: self._uv(layer) for layer in self._mesh.uv_layers}

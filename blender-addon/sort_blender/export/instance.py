@@ -10,6 +10,7 @@ import numpy as np
 from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
 from . import axes, hair, unfollowed
+from .attributes import finite
 from .cache import Entry, ExportCache
 from .columns import MeshColumns
 from .kept import KeptMeshes
@@ -261,7 +262,7 @@ def _write(path: Path, file: str, arrays: MeshArrays, is_beside: bool) -> dict:
         path, file, **shape(arrays.positions, arrays.normals), indices=flat(arrays.indices, np.uint32),
         material_indices=flat(arrays.material_indices, np.uint16) if arrays.material_indices.any() else None,
         attributes={name: (values.shape[1], flat(values)) for name, values in arrays.attributes.items()},
-        uv=[flat(np.nan_to_num(uv, posinf=0, neginf=0)) for uv in arrays.uv],
+        uv=[flat(finite(uv)) for uv in arrays.uv],
         motion=[] if is_beside else [shape(*key) for key in arrays.motion],
         beside=[flat(key[0]) for key in arrays.motion] if is_beside else [])
 

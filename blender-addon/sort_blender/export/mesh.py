@@ -1,7 +1,7 @@
 """Any evaluated object that becomes a mesh, to the arrays of a package. No Python loop runs over vertices.
 
-Blender keeps normals and uv per corner, a package per vertex. Corners of one vertex that agree in all
-share it; a flat mesh without uv keeps Blender's vertices as they are.
+Blender keeps uv, and often normals, per corner, a package per vertex. Corners of one vertex that agree in all
+share it; a mesh without anything per corner keeps Blender's vertices as they are.
 """
 
 from __future__ import annotations
@@ -53,15 +53,17 @@ def fingerprint(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[st
         h.update(values)
     for values in (columns.positions, columns.corner_vertices, columns.face_starts, columns.face_materials, columns.is_smooth):
         add(values)
-    if mesh.has_custom_normals or getattr(mesh, "use_auto_smooth", True):  # sharp edges count too
+    if shapes is None and columns.vertex_normals is not None:
+        add(columns.vertex_normals)
+    elif mesh.has_custom_normals or getattr(mesh, "use_auto_smooth", True):  # sharp edges count too
         add(np.empty(0) if columns.corner_normals is None else columns.corner_normals)
     for layer in mesh.uv_layers:
         h.update(f"{layer.name}\0{layer.active_render}".encode())
         add(columns.uv[layer.name])
     if wanted:
-        for name, values in read_attributes(mesh, wanted, columns.corner_vertices).items():
-            h.update(name.encode("utf-8", "replace"))
-            add(values)
+        for name, values in read_attributes(mesh, wanted).items():
+            h.update(f"{name}\0{values.is_of_vertices}".encode("utf-8", "replace"))
+            add(values.array)
     for shape in shapes or ():
         add(shape.positions)
     return h.hexdigest()
@@ -74,28 +76,32 @@ def read_mesh(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str]
     corners, corner_vertices = columns.triangle_corners, columns.corner_vertices
     if len(corners) == 0:
         return None
-    first, *later = shapes or [Shape(columns.positions, columns.corner_normals)]
+    smooth = columns.vertex_normals if shapes is None else None  # the normals of a mesh that has them per vertex
+    first, *later = shapes or [Shape(columns.positions, columns.corner_normals if smooth is None else None)]
     normals = first.normals
     layers = sorted(mesh.uv_layers, key=lambda layer: not layer.active_render)  # stable
     uv = [columns.uv[layer.name] for layer in layers[:UV_SETS_MAX]]
 
-    further = read_attributes(mesh, wanted, corner_vertices)
-    attributes = ([] if normals is None else [normals]) + uv + list(further.values())
-    keepers, corner_to_new = _share(corner_vertices, attributes, len(first.positions))
+    further = read_attributes(mesh, wanted)
+    of_corners = ([] if normals is None else [normals]) + uv + [v.array for v in further.values() if not v.is_of_vertices]
+    keepers, corner_to_new = _share(corner_vertices, of_corners, len(first.positions))
+    kept_vertices = None if keepers is None else corner_vertices[keepers]
+
+    def of_vertex(values: np.ndarray) -> np.ndarray:
+        return values if kept_vertices is None else values[kept_vertices]
 
     def of_vertices(shape: Shape) -> tuple[np.ndarray, np.ndarray | None]:
-        places = shape.positions if keepers is None else shape.positions[corner_vertices[keepers]]
-        return places, None if normals is None or shape.normals is None else shape.normals[keepers]
+        return of_vertex(shape.positions), None if normals is None or shape.normals is None else shape.normals[keepers]
     positions, vertex_normals = of_vertices(first)
     return MeshArrays(
         positions=positions,
         indices=corner_to_new[corners].astype(np.uint32),
-        normals=vertex_normals,
+        normals=vertex_normals if smooth is None else of_vertex(smooth),
         uv=[values[keepers] for values in uv],
         uv_name=layers[0].name if layers else "",
         dropped_uv_sets=max(len(layers) - UV_SETS_MAX, 0),
         material_indices=columns.triangle_materials.astype(np.uint16),
-        attributes={name: values[keepers] for name, values in further.items()},
+        attributes={name: of_vertex(v.array) if v.is_of_vertices else v.array[keepers] for name, v in further.items()},
         motion=[of_vertices(shape) for shape in later])
 
 

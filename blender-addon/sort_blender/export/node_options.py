@@ -214,7 +214,8 @@ def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
     given["is_ball"] = builder.ball_m > 0
     if builder.is_world and _is_asked(node, "UV"):
         builder.warn(node, "a world has no UV; 0 is used")
-    builder.attributes[f"{name}.generated"] = GENERATED
+    if _is_asked(node, "Generated"):
+        builder.attributes[f"{name}.generated"] = object_values.INSTANCER_BOX if node.from_instancer else GENERATED
     if _is_asked(node, "Normal"):
         bind_rows(builder, name)
     if node.object is not None and _is_asked(node, "Object"):
@@ -232,7 +233,6 @@ def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
         given["world_to_window"] = numbers(around.world_to_window or around.world_to_camera)
     if node.from_instancer:
         given["is_instancer"] = True
-        builder.attributes[f"{name}.generated"] = object_values.INSTANCER_BOX
         builder.attributes[f"{name}.instancer_uv"] = object_values.INSTANCER_UV
 
 
@@ -265,9 +265,9 @@ def finish_normal_map(builder, node: bpy.types.Node, name: str) -> None:
 
 
 def finish_tangent(builder, node: bpy.types.Node, name: str) -> None:
-    builder.attributes[f"{name}.generated"] = GENERATED
-    bind_rows(builder, name)
-    if node.direction_type == "UV_MAP" and node.uv_map:
+    if node.direction_type == "RADIAL":
+        bind_tangent(builder, name)
+    elif node.uv_map:
         builder.normal_maps.append((builder.where(node), node.uv_map))
 
 
