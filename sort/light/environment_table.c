@@ -29,7 +29,7 @@ struct EnvironmentTable {
     uint32_t width, height;
     uint64_t per_width, per_height; /* per() */
     float3 mean;
-    float evenness;
+    double unevenness;
     SkyTree tree;
     uint16_t *rows;  /* [SKY_TREE_COLUMNS * height] the rows of each block; in `sums` */
     uint16_t *cells; /* [width * height] the cells of each row of a block; in `sums` */
@@ -195,7 +195,7 @@ static void keep_radiance(EnvironmentTable *t, uint32_t y, const float3 *colors)
 static Status read_map(const EnvironmentTableDesc *desc, EnvironmentTable *t, float3 *colors,
                        float *out_luminances, double *out_luminance, Error *err)
 {
-    double sum[3] = {0, 0, 0}, luminance_sum = 0, square_sum = 0;
+    double sum[3] = {0, 0, 0}, luminance_sum = 0;
     for (uint32_t y = 0; y < t->height; ++y) {
         float v_high = 1.0f - (float)y / (float)t->height;
         float v_low = 1.0f - (float)(y + 1) / (float)t->height;
@@ -209,14 +209,26 @@ static Status read_map(const EnvironmentTableDesc *desc, EnvironmentTable *t, fl
             out_luminances[(size_t)y * t->width + x] = luminance;
             sum[0] += share * (double)c.x, sum[1] += share * (double)c.y;
             sum[2] += share * (double)c.z, luminance_sum += share * (double)luminance;
-            square_sum += share * (double)luminance * (double)luminance;
         }
     }
     t->mean = f3((float)sum[0], (float)sum[1], (float)sum[2]);
-    double evenness = square_sum > 0.0 ? luminance_sum * luminance_sum / square_sum : 0.0;
-    t->evenness = (float)fmin(1.0, evenness);
     *out_luminance = luminance_sum;
     return STATUS_OK;
+}
+
+/* Returns the part of the light that is brighter than the mean luminance. */
+static double unevenness(const EnvironmentTableDesc *desc, const float *luminances, double mean)
+{
+    double above = 0.0, all = 0.0;
+    for (uint32_t y = 0; y < desc->height; ++y) {
+        double share = row_share(y, desc->height);
+        for (uint32_t x = 0; x < desc->width; ++x) {
+            double light = (double)luminances[(size_t)y * desc->width + x];
+            above += share * fmax(light - mean, 0.0);
+            all += share * light;
+        }
+    }
+    return all > 0.0 ? above / all : 0.0;
 }
 
 /* Makes importances of luminances. They are relative to the mean, so that neither dim nor bright maps leave the range of float. */
@@ -329,6 +341,7 @@ static Status fill(const EnvironmentTableDesc *desc, Scratch *s, EnvironmentTabl
     TRY(read_map(desc, t, s->colors, s->weights, &mean, err));
     if (!t->radiance)
         weigh_as_interpolated(s->weights, s->above, width, desc->height);
+    t->unevenness = desc->is_alone ? 1.0 : unevenness(desc, s->weights, mean);
     weigh(desc, s->weights, mean);
     fill_directions(width, s->directions);
     make_blocks(t, s->weights, s->directions);
@@ -363,14 +376,14 @@ void environment_table_destroy(EnvironmentTable *table)
     mem_free(table);
 }
 
+double environment_table_unevenness(const EnvironmentTable *table)
+{
+    return table->unevenness;
+}
+
 float3 environment_table_mean(const EnvironmentTable *table)
 {
     return table->mean;
-}
-
-float environment_table_evenness(const EnvironmentTable *table)
-{
-    return table->evenness;
 }
 
 bool environment_table_suffices(const EnvironmentTable *table, float lobe_pdf)

@@ -45,8 +45,9 @@ Status environment_table_create(const EnvironmentTableDesc *desc, EnvironmentTab
 void environment_table_destroy(EnvironmentTable *table); /* NULL is fine */
 /* Mean radiance over the sphere. */
 float3 environment_table_mean(const EnvironmentTable *table);
-/* Returns the square of the mean luminance over the sphere over the mean of its squares: 1 of an even sky, nearly 0 of one small sun. */
-float environment_table_evenness(const EnvironmentTable *table);
+/* The part of the light over the sphere that is brighter than its mean, in [0, 1): 0 where the sky is even; 1 if
+ * EnvironmentTableDesc.is_alone. */
+double environment_table_unevenness(const EnvironmentTable *table);
 /* Returns whether a lobe that draws a direction with this density per solid angle can tell no more of the sky than the radiance
  * of its cells: it covers many, and the table keeps their radiance. */
 bool environment_table_suffices(const EnvironmentTable *table, float lobe_pdf);

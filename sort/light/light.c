@@ -21,146 +21,6 @@ uint32_t lights_sight_index(const Lights *lights, const LightRows *rows, uint32_
     return source < first ? rows->leaf[lane] : lights->leaf_count + (source - first);
 }
 
-float lights_share_of_local(const Lights *lights, float local_irradiance)
-{
-    if (!(local_irradiance > 0.0f))
-        return 0.0f;
-    return lights->share_min +
-           (1.0f - 2.0f * lights->share_min) *
-               (local_irradiance / (local_irradiance + 2.0f * lights->infinite_irradiance));
-}
-
-/* Sets 4 times the cosine of each normal to the source's direction, and 1, its mean over the sphere, without a normal. */
-static void facing(const Source *s, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
-                   WideRow out)
-{
-    const float horizon = 0.05f;
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        float cosine =
-            s->axis.x * normals[0][k] + s->axis.y * normals[1][k] + s->axis.z * normals[2][k];
-        float above = sides[k] & SKY_ABOVE ? cosine : horizon;
-        float below = sides[k] & SKY_BELOW ? -cosine : horizon;
-        out[k] = sides[k] == SKY_ALL_AROUND ? 1.0f : 4.0f * maxf(horizon, maxf(above, below));
-    }
-}
-
-/* Sets how many samples there are for a unit of weight, of light sampling and of scattering together, among sources that have a weight. */
-static void samples_per_weight(const Source *sources, uint32_t count,
-                               WideRow weights[LIGHTS_WEIGHED_MAX], WideRow out)
-{
-    alignas(64) WideRow sum = {0}, samples;
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        samples[k] = 1.0f;
-    for (uint32_t i = 0; i < count; ++i)
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-            sum[k] += weights[i][k];
-            samples[k] += weights[i][k] > 0.0f ? sources[i].scattered : 0.0f;
-        }
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        out[k] = samples[k] / sum[k];
-}
-
-/* Makes weights the chances in light sampling that give each source samples in proportion to its weight, those of scattering included
- * [Neyman1934]. Sources of which scattering has more than that get 0. */
-static void leave_to_scattering(const Source *sources, uint32_t count,
-                                WideRow weights[LIGHTS_WEIGHED_MAX])
-{
-    alignas(64) WideRow samples;
-    /* What is left out lowers the samples of the others: another may have enough then, but not all. */
-    for (uint32_t pass = 1; pass < count; ++pass) {
-        samples_per_weight(sources, count, weights, samples);
-        for (uint32_t i = 0; i < count; ++i)
-            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-                weights[i][k] =
-                    samples[k] * weights[i][k] > sources[i].scattered ? weights[i][k] : 0.0f;
-    }
-    samples_per_weight(sources, count, weights, samples);
-    for (uint32_t i = 0; i < count; ++i)
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            weights[i][k] = maxf(0.0f, samples[k] * weights[i][k] - sources[i].scattered);
-}
-
-/* Rounds chances of a lane, which sum to 1, to whole sixteenths, at least one each. Of 16 stratified samples, and of 64, equally many
- * go to a source then in all pixels that look at one plane. */
-static void take_sixteenths(WideRow chances[LIGHTS_WEIGHED_MAX], uint32_t count, uint32_t k)
-{
-    float running = 0.0f, taken = 0.0f;
-    for (uint32_t i = 0; i + 1 < count; ++i) {
-        float most = 16.0f - (float)(count - 1 - i) - taken;
-        running += chances[i][k];
-        float sixteenths = floorf(16.0f * running + 0.5f) - taken;
-        sixteenths = clampf(sixteenths, 1.0f, most);
-        chances[i][k] = sixteenths * 0x1p-4f;
-        taken += sixteenths;
-    }
-    chances[count - 1][k] = (16.0f - taken) * 0x1p-4f;
-}
-
-void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
-                  WideRow out_chances[LIGHTS_WEIGHED_MAX])
-{
-    uint32_t count = lights->count - lights->infinite_first;
-    ASSERT(lights_weigh_infinite(lights));
-    for (uint32_t i = 0; i < count; ++i) {
-        const Source *s = &lights->sources[lights->infinite_first + i];
-        float *chances = out_chances[i];
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            chances[k] = 1.0f;
-        if (s->kind == SOURCE_DISTANT)
-            facing(s, normals, sides, chances);
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            chances[k] *= s->probability * s->variation;
-    }
-    leave_to_scattering(&lights->sources[lights->infinite_first], count, out_chances);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        take_sixteenths(out_chances, count, k);
-}
-
-bool lights_have_both(const Lights *lights)
-{
-    return lights->tree && lights->infinite_first < lights->count;
-}
-
-static float local_probability(const Lights *lights, float3 position, float3 normal)
-{
-    if (!lights_have_both(lights))
-        return lights->tree ? 1.0f : 0.0f;
-    return lights_share_of_local(lights, light_tree_irradiance(lights->tree, position, normal));
-}
-
-/* Probability of a leaf of the tree at a point. */
-static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
-{
-    return local_probability(lights, position, normal) *
-           light_tree_probability(lights->tree, position, normal, leaf);
-}
-
-/* Probability of an infinite source among these at one point. */
-static float infinite_probability(const Lights *lights, uint32_t index, float3 normal)
-{
-    alignas(64) WideRow chances[LIGHTS_WEIGHED_MAX];
-    WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}};
-    const uint32_t sides[SSL_BLOCK] = {f3_length2(normal) > 0.0f ? SKY_ABOVE : SKY_ALL_AROUND};
-    if (!lights_weigh_infinite(lights))
-        return lights->sources[lights->infinite_first + index].probability;
-    lights_weigh(lights, normals, sides, chances);
-    return chances[index][0];
-}
-
-float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
-                                float3 normal)
-{
-    CHECK(source < lights->count);
-    const Source *s = &lights->sources[source];
-    if (source >= lights->infinite_first)
-        return (1.0f - local_probability(lights, position, normal)) *
-               infinite_probability(lights, source - lights->infinite_first, normal);
-    float sum = 0.0f;
-    for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k)
-        sum += leaf_probability(lights, position, normal, s->first_leaf + k);
-    return sum;
-}
-
 float source_spot_falloff(const Source *s, float cos_angle)
 {
     float ramp = s->cos_inner - s->cos_outer;
@@ -193,7 +53,7 @@ LightHit lights_shape_hit(const Lights *lights, const LightQuery *from, uint32_t
         return (LightHit){.is_beside = true,
                           .visibility = &lights->scene->lights[light].visibility};
     if (pdf > 0.0f)
-        pdf *= leaf_probability(lights, from->position, from->normal, s->first_leaf);
+        pdf *= lights_leaf_probability(lights, from, s->first_leaf);
     return (LightHit){.radiance =
                           spectrum_scale(s->emission, source_shape_share(s, shape, direction)),
                       .pdf_solid_angle = pdf,
@@ -261,9 +121,7 @@ float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
     } else {
         pdf = triangle_pdf(lights, s, k, from, time, met);
     }
-    return pdf > 0.0f
-               ? pdf * leaf_probability(lights, from->position, from->normal, s->first_leaf + k)
-               : 0.0f;
+    return pdf > 0.0f ? pdf * lights_leaf_probability(lights, from, s->first_leaf + k) : 0.0f;
 }
 
 uint32_t lights_infinite_count(const Lights *lights)
@@ -304,20 +162,6 @@ bool lights_infinite_hit(const Lights *lights, uint32_t index, float3 direction,
     return true;
 }
 
-/* Sets the probabilities of choosing among infinite sources at points. */
-static void find_chances(const Lights *lights, const WideRow positions[3], const WideRow normals[3],
-                         uint16_t lanes, LightSky out_skies[SSL_BLOCK])
-{
-    alignas(64) WideRow irradiance;
-    if (!lights_have_both(lights)) {
-        WIDE_EACH(k, lanes) out_skies[k].chance = lights->tree ? 0.0f : 1.0f;
-        return;
-    }
-    light_tree_irradiance_points(lights->tree, positions, normals, lanes, irradiance);
-    WIDE_EACH(k, lanes)
-    out_skies[k].chance = 1.0f - lights_share_of_local(lights, irradiance[k]);
-}
-
 void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const WideRow positions[3],
                      uint16_t lanes, LightSky out_skies[SSL_BLOCK])
 {
@@ -328,13 +172,11 @@ void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const Wi
     else
         WIDE_EACH(k, lanes) places[k] = (EnvironmentPlace){.pdf = 0.0f};
     WIDE_EACH(k, lanes) out_skies[k].place = places[k];
-    find_chances(lights, positions, rays->normal, lanes, out_skies);
-    if (!lights_weigh_infinite(lights))
-        return;
-    alignas(64) WideRow chances[LIGHTS_WEIGHED_MAX];
-    lights_weigh(lights, rays->normal, rays->sides, chances);
-    for (uint32_t i = 0; i < lights_infinite_count(lights); ++i)
-        WIDE_EACH(k, lanes) out_skies[k].chance_of[i] = chances[i][k];
+    LightChances chances;
+    lights_find_chances(lights, positions, rays->normal, rays->sides, lanes, &chances);
+    WIDE_EACH(k, lanes) out_skies[k].chance = 1.0f - chances.local[k];
+    for (uint32_t i = 0; i < lights_infinite_count(lights) && lights_weigh_infinite(lights); ++i)
+        WIDE_EACH(k, lanes) out_skies[k].chance_of[i] = chances.infinite[i][k];
 }
 
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,

@@ -14,6 +14,9 @@ enum { EMITTER_BYTES = 276, SLOT_BYTES = sizeof(uint32_t) };
 /* What local or infinite sources keep, when there are both: either may lie in shadow. What is seen of them leaves less doubt. */
 static const float SHARE_MIN = 0.2f, SHARE_MIN_SEEN = 0.1f;
 
+/* A sky of which this part is brighter than its mean, as of a sunset, counts whole. */
+static const double WHOLE_OF_UNEVEN = 2.5; /* its inverse */
+
 static const double pi = 3.14159265358979323846;
 
 /* Returns the brightness for choosing lights. Negative emission counts by its absolute value, since it is as noisy. */
@@ -57,7 +60,6 @@ static void init_source_from_light(const SceneLight *light, Spectrum emission, u
         break;
     case SCENE_LIGHT_DISTANT: {
         out_source->kind = SOURCE_DISTANT;
-        out_source->variation = 1.0f;
         float half_sin = rt_sin(0.25f * light->angle_rad);
         out_source->one_minus_cos = 2.0f * half_sin * half_sin;
         if (out_source->one_minus_cos > 0.0f) {
@@ -65,8 +67,6 @@ static void init_source_from_light(const SceneLight *light, Spectrum emission, u
             float sin_half = rt_sin(0.5f * light->angle_rad);
             out_source->emission =
                 spectrum_scale(out_source->emission, SORT_INV_PI / (sin_half * sin_half));
-            out_source->scattered =
-                light->visibility.is_sampled_only ? 0.0f : sin_half * sin_half; /* of pi */
         }
         break;
     }
@@ -223,8 +223,6 @@ static void add_environment(Lights *lights)
 {
     const SceneEnvironment *e = &lights->scene->environment;
     float3 mean = f3(0, 0, 0);
-    bool is_alone = e->visibility.is_shadowless || e->visibility.is_sampled_only;
-    float evenness = lights->environment ? environment_table_evenness(lights->environment) : 1.0f;
     if (e->kind == SCENE_ENVIRONMENT_COLOR)
         mean = e->radiance;
     else if (e->kind != SCENE_ENVIRONMENT_NONE)
@@ -235,8 +233,6 @@ static void add_environment(Lights *lights)
     if (spectrum_max_abs(spectrum_from_rgb(mean)) > 0.0f || e->kind == SCENE_ENVIRONMENT_MATERIAL)
         lights->sources[lights->count++] = (Source){.kind = SOURCE_ENVIRONMENT,
                                                     .emission = spectrum_from_rgb(mean),
-                                                    .variation = 2.0f - evenness,
-                                                    .scattered = is_alone ? 0.0f : evenness,
                                                     .light_group = e->light_group,
                                                     .visibility = &e->visibility};
 }
@@ -426,24 +422,46 @@ static double seen_factor(const LightSight *sight, uint32_t light)
     return (double)light_share_factor(light_tally_share_alone(light_sight_tally(sight, light)));
 }
 
-/* Infinite sources by power, and by what is seen of it unless `sight` is NULL. What falls into the scene's disk falls on four times
- * its area of a sphere. */
+/* Sets what decides how often the environment is sampled. sight: NULL: every second ray that looks for it gets through. */
+static void look_at_sky(Lights *lights, const LightSight *sight, uint32_t light, const Source *s)
+{
+    double brighter = lights->environment ? environment_table_unevenness(lights->environment) : 0.0;
+    double uneven = fmin(WHOLE_OF_UNEVEN * brighter, 1.0);
+    double v = sight ? light_tally_share_alone(light_sight_tally(sight, light)) : 0.5;
+    double even =
+        (1.0 - uneven) * (double)s->irradiance / (sight ? seen_factor(sight, light) : 1.0);
+    lights->sky = (SkyLook){.irradiance = s->irradiance,
+                            .uneven = (float)uneven,
+                            .doubt = (float)fmin(even * sqrt(v * (1.0 - v)), 1e30)};
+}
+
+/* Infinite sources by the irradiance that they bring, a mean over all normals, and by what is seen of it unless `sight` is NULL. What falls
+ * into the scene's disk falls on four times its area of a sphere. */
 static void set_probabilities(Lights *lights, const LightSight *sight)
 {
     float3 centre;
     float radius;
     double total = 0.0, running = 0.0;
+    lights->suns_irradiance = 0.0f;
     uint32_t first = lights->infinite_first, count = lights->count - first;
     scene_bounding_sphere(lights->scene, &centre, &radius);
+    double disk = pi * (radius > 0.0f ? (double)radius * (double)radius : 1.0);
     for (uint32_t i = 0; i < count; ++i) {
         double power =
             infinite_power(&lights->sources[first + i], radius > 0.0f ? (double)radius : 1.0);
         double factor = sight ? seen_factor(sight, lights->leaf_count + i) : 1.0;
-        total += factor * fmin(1e60, fmax(1e-60, power));
+        Source *s = &lights->sources[first + i];
+        s->irradiance = (float)fmin(1e30, fmax(1e-30, 0.25 * factor * power / disk));
+        double claimed = (double)s->irradiance;
+        if (s->kind == SOURCE_ENVIRONMENT) { /* the last one */
+            look_at_sky(lights, sight, lights->leaf_count + i, s);
+            claimed = (double)sky_claim(&lights->sky, lights->suns_irradiance);
+        } else {
+            lights->suns_irradiance = minf(lights->suns_irradiance + s->irradiance, 1e30f);
+        }
+        total += claimed;
         lights->cumulative[i + 1] = total;
     }
-    double disk = pi * (radius > 0.0f ? (double)radius * (double)radius : 1.0);
-    lights->infinite_irradiance = (float)fmin(1e30, 0.25 * total / disk);
     for (uint32_t i = 0; i < count; ++i) {
         lights->cumulative[i + 1] = i + 1 == count ? 1.0 : lights->cumulative[i + 1] / total;
         double p = lights->cumulative[i + 1] - running;

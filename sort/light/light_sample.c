@@ -68,17 +68,15 @@ static void take_weighed(const Lights *lights, const WideRow chances[LIGHTS_WEIG
 }
 
 /* Takes infinite sources for the points of `lanes`, by numbers u in [0, 1) among these alone. */
-static void take_infinite(const Lights *lights, const LightQueries *queries,
-                          const double u[SSL_BLOCK], const WideRow p_local, uint16_t lanes,
-                          Choice *choice)
+static void take_infinite(const Lights *lights, const LightChances *chances,
+                          const double u[SSL_BLOCK], uint16_t lanes, Choice *choice)
 {
-    alignas(64) WideRow chances[LIGHTS_WEIGHED_MAX];
-    if (!lights_weigh_infinite(lights)) {
-        WIDE_EACH(k, lanes) take_by_power(lights, u[k], p_local[k], k, choice);
-        return;
-    }
-    lights_weigh(lights, queries->normal, queries->sides, chances);
-    WIDE_EACH(k, lanes) take_weighed(lights, chances, u[k], p_local[k], k, choice);
+    bool is_weighed = lights_weigh_infinite(lights);
+    WIDE_EACH(k, lanes)
+    if (is_weighed)
+        take_weighed(lights, chances->infinite, u[k], chances->local[k], k, choice);
+    else
+        take_by_power(lights, u[k], chances->local[k], k, choice);
 }
 
 /* Takes the sources that hold the leaves which were picked for the points of `found`. */
@@ -105,20 +103,15 @@ static void draw_numbers(const Lights *lights, const LightQueries *queries, uint
 }
 
 /* Chooses between local and infinite sources, and then one of them. As choose_sources. */
-static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries, uint16_t live,
-                               Choice *out)
+static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries,
+                               const LightChances *chances, uint16_t live, Choice *out)
 {
-    alignas(64) WideRow p_local, irradiance;
     LightPicks *pick = &out->pick, tried;
     double among_infinite[SSL_BLOCK];
     uint16_t local = 0;
-    light_tree_irradiance_points(lights->tree, queries->position, queries->normal, live,
-                                 irradiance);
     WIDE_EACH(k, live)
     {
-        double u = pick->u[k], p;
-        p_local[k] = lights_share_of_local(lights, irradiance[k]);
-        p = (double)p_local[k];
+        double u = pick->u[k], p = (double)chances->local[k];
         if (u < p) {
             local = (uint16_t)(local | 1u << k);
             tried.u[k] = u / p;
@@ -126,13 +119,13 @@ static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries
             among_infinite[k] = (u - p) / (1.0 - p);
         }
     }
-    take_infinite(lights, queries, among_infinite, p_local, live & ~local, out);
+    take_infinite(lights, chances, among_infinite, live & ~local, out);
     uint16_t found =
         light_tree_sample_points(lights->tree, queries->position, queries->normal, local, &tried);
     WIDE_EACH(k, found)
     {
         pick->u[k] = tried.u[k], pick->leaf[k] = tried.leaf[k];
-        pick->probability[k] = tried.probability[k] * p_local[k];
+        pick->probability[k] = tried.probability[k] * chances->local[k];
     }
     take_local(lights, found, out);
     return (uint16_t)((live & ~local) | found);
@@ -142,14 +135,17 @@ static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries
 static uint16_t choose_sources(const Lights *lights, const LightQueries *queries, uint16_t live,
                                Choice *out)
 {
+    LightChances chances;
     draw_numbers(lights, queries, live, out->pick.u);
+    if (lights->infinite_first < lights->count)
+        lights_find_chances(lights, queries->position, queries->normal, queries->sides, live,
+                            &chances);
     if (lights_have_both(lights))
-        return choose_of_both(lights, queries, live, out);
+        return choose_of_both(lights, queries, &chances, live, out);
     if (!lights->tree) {
-        static const WideRow p_local = {0.0f};
         double u[SSL_BLOCK];
         memcpy(u, out->pick.u, sizeof u);
-        take_infinite(lights, queries, u, p_local, live, out);
+        take_infinite(lights, &chances, u, live, out);
         return live;
     }
     uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,

@@ -18,10 +18,9 @@ typedef enum SourceKind {
 
 typedef struct Source {
     SourceKind kind;
-    float probability; /* infinite: of being chosen among these */
     float
-        variation; /* infinite: how much samples of it vary, relative to its power and to those of a sun */
-    float scattered;   /* infinite: of how many samples of it a diffuse ray is worth, in [0, 1] */
+        probability; /* infinite: of being chosen among these, where they are too many to be weighed */
+    float irradiance;  /* infinite: mean over all normals, as luminance, by what is seen of it */
     Spectrum emission; /* SceneLight.emission; of distant lights with an angle and the constant
                         * environment: radiance; MESH: a rough mean of it, for choosing only */
     float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
@@ -62,17 +61,34 @@ typedef struct CausticScene {
     uint32_t light_count, box_count;
 } CausticScene;
 
+/* What of the environment decides how often it is sampled. */
+typedef struct SkyLook {
+    float irradiance; /* Source.irradiance */
+    float uneven;     /* how much of it counts as what scattering hardly finds, [0, 1] */
+    /* The standard deviation of the rest, as irradiance, when one scattered ray looks for it: whether it gets through. */
+    float doubt;
+} SkyLook;
+
+/* Returns what the environment claims of light sampling where other sources bring so much irradiance, as irradiance. For an even sky: with
+ * one sample of light and one of scattering, the chance q of sampling the sky adds doubt^2 / (1 + q) + others^2 q / (1 - q) to the
+ * variance, which is least for q / (1 - q) = (doubt / others - 1) / 2; half of that is claimed, as share_of_local counts claims double. */
+static inline float sky_claim(const SkyLook *sky, float others)
+{
+    return sky->uneven * sky->irradiance + 0.25f * maxf(sky->doubt - others, 0.0f);
+}
+
 /* sources[]: local ones first, then the infinite ones. Every local source, and every triangle of a mesh source,
  * is a leaf of the tree. */
 struct Lights {
     const Scene *scene;                  /* borrowed */
     const EnvironmentTable *environment; /* borrowed; may be NULL */
     Source *sources;
-    LightTree *tree;           /* NULL: no local source */
-    uint32_t *leaf_source;     /* [leaf_count] */
-    LightTriangle *triangles;  /* [leaf_count] of leaves that are triangles; NULL: none is */
-    float infinite_irradiance; /* by the infinite ones, mean of all normals, as luminance */
-    float share_min;           /* of the local ones and of the infinite ones, when there are both */
+    LightTree *tree;          /* NULL: no local source */
+    uint32_t *leaf_source;    /* [leaf_count] */
+    LightTriangle *triangles; /* [leaf_count] of leaves that are triangles; NULL: none is */
+    SkyLook sky;              /* zeros without an environment */
+    float suns_irradiance;    /* by the distant ones */
+    float share_min;          /* of the local ones and of the infinite ones, when there are both */
     double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
     LightShape *shapes; /* [scene->light_count], of the kinds that have one */
     uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
@@ -94,15 +110,20 @@ static inline bool lights_weigh_infinite(const Lights *lights)
     uint32_t count = lights->count - lights->infinite_first;
     return count > 1 && count <= LIGHTS_WEIGHED_MAX;
 }
-/* Sets the probability of choosing each of the infinite sources among these at points, where lights_weigh_infinite(): by the
- * irradiance of a surface with this normal that light comes to from these SkySides, more of an uneven sky, less what scattered rays find
- * of the source. A sun at its horizon keeps a twentieth, since materials bend normals. */
-void lights_weigh(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
-                  WideRow out_chances[LIGHTS_WEIGHED_MAX]);
-/* Returns the probability of choosing among the local sources at a point, when there are both kinds, by the irradiance that
- * the local ones promise there and that of the infinite ones, which counts double, as it varies more with the direction.
- * Either may lie in shadow, so both keep lights->share_min, but for local ones that cannot reach the point. */
-float lights_share_of_local(const Lights *lights, float local_irradiance);
+
+/* Chances of sources at points: of choosing among the local ones; and, where lights_weigh_infinite(), that of each infinite source
+ * among these. */
+typedef struct LightChances {
+    alignas(64) WideRow local;
+    WideRow infinite[LIGHTS_WEIGHED_MAX];
+} LightChances;
+
+/* Finds them at points with these normals, to which light comes from these sides. A lane does not depend on the others; those outside of
+ * `live` mean nothing. */
+void lights_find_chances(const Lights *lights, const WideRow positions[3], const WideRow normals[3],
+                         const uint32_t sides[SSL_BLOCK], uint16_t live, LightChances *out);
+/* Returns the probability of choosing a leaf of the tree at a point. */
+float lights_leaf_probability(const Lights *lights, const LightQuery *at, uint32_t leaf);
 /* Returns the share of the intensity that a spot sends out at an angle from its axis. */
 float source_spot_falloff(const Source *s, float cos_angle);
 /* Returns the share of its radiance that a shape sends out in the direction -wi. */

@@ -320,6 +320,7 @@ typedef struct SetupMemory {
     Arena *arena;
     float *emission;
     Spectrum *factors;
+    bool samples_alone;
 } SetupMemory;
 
 static void memory_release(SetupMemory *m)
@@ -341,8 +342,9 @@ static Status make_environment_table(const Scene *scene, TexCache *cache, Textur
 {
     const SceneEnvironment *e = &scene->environment;
     Lookup lookup;
-    EnvironmentTableDesc desc = {.is_alone =
-                                     e->visibility.is_shadowless || e->visibility.is_sampled_only};
+    const SceneLightVisibility *v = &e->visibility;
+    EnvironmentTableDesc desc = {.is_alone = memory->samples_alone || v->is_shadowless ||
+                                             v->is_sampled_only || v->open_sets != 0};
     switch (e->kind) {
     case SCENE_ENVIRONMENT_NONE:
         return STATUS_OK;
@@ -407,9 +409,10 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
 }
 
 Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
-                          TextureStore *store, LightSetup *out_setup, Error *err)
+                          TextureStore *store, bool samples_alone, LightSetup *out_setup,
+                          Error *err)
 {
-    SetupMemory memory = {0};
+    SetupMemory memory = {.samples_alone = samples_alone};
     *out_setup = (LightSetup){0};
     Status status = build(scene, materials, cache, store, &memory, out_setup, err);
     memory_release(&memory);

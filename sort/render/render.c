@@ -341,7 +341,8 @@ static Status prepare_lights(Render *r, Error *err)
 {
     uint64_t start = clock_now_ns();
     render_announce(r, "preparing lights");
-    TRY(light_setup_create(r->scene, r->materials, r->textures, r->store, &r->lights, err));
+    TRY(light_setup_create(r->scene, r->materials, r->textures, r->store,
+                           r->options.strategy == WAVE_STRATEGY_LIGHTS, &r->lights, err));
     if (!render_may_go_on(r))
         TRY(render_finish_textures(r, err));
     if (lights_count(r->lights.lights) == 0 && !may_emit(r))

@@ -110,8 +110,16 @@ def compare(ours, theirs):
         "pixels": max(square, 0) ** .5 / unit,
         "pixels_least": max(square - 3 * spread, 0) ** .5 / unit,
         "block": float(worst.max()),
+        "noise": noise(ours) / max(noise(theirs), 1e-12),
         "block_at": [int(k) * BLOCK for k in np.unravel_index(worst.max(-1).argmax(), worst.shape[:2])],
     }
+
+
+def noise(pair):
+    """Relative mean square error of one picture by its difference to the other, without the worst hundredth of the pixels."""
+    middle = ((pair[0] + pair[1]) / 2) ** 2
+    relative = ((pair[0] - pair[1]) ** 2).mean(-1) / 2 / np.maximum(middle.mean(-1), 1e-2 * middle.mean() + 1e-12)
+    return float(np.sort(relative.ravel())[:-max(1, relative.size // 100)].mean())
 
 
 def show(path, ours, theirs):

