@@ -105,8 +105,7 @@ bool curve_light_sample(const Scene *scene, uint32_t instance, uint32_t segment,
     float distance, phi = SORT_PI * (u.y - 0.5f);
     if (!facing(&x, &towards, &distance))
         return false;
-    float sine, cosine;
-    rt_sincos(phi, &sine, &cosine);
+    float cosine, sine = rt_sincos(phi, &cosine);
     float3 e = f3_madd(f3_scale(towards, cosine), sine, f3_cross(x.T, towards));
     if (!tube_patch(&x, o.mesh->curves->basis == SCENE_CURVE_LINEAR, e, &patch))
         return false;

@@ -24,9 +24,8 @@ float2 environment_uv(const SceneEnvironment *environment, float3 direction)
 float3 environment_direction(const SceneEnvironment *environment, float2 uv)
 {
     float longitude = 2.0f * SORT_PI * (uv.x - 0.5f), latitude = SORT_PI * (uv.y - 0.5f);
-    float ring, height, east, north;
-    rt_sincos(latitude, &height, &ring);
-    rt_sincos(longitude, &east, &north);
+    float ring, north;
+    float height = rt_sincos(latitude, &ring), east = rt_sincos(longitude, &north);
     float3 d = f3(-east * ring, height, north * ring);
     return f3_normalize(mat4_vector(&environment->environment_to_world, d));
 }

@@ -104,8 +104,7 @@ typedef struct LocalRay {
 static float2 corner(const CameraView *view, uint32_t k)
 {
     float angle = 2.0f * SORT_PI * (float)k / (float)view->blades;
-    float c, s;
-    rt_sincos(angle, &s, &c);
+    float c, s = rt_sincos(angle, &c);
     return f2(c * view->cos_turn - s * view->sin_turn, s * view->cos_turn + c * view->sin_turn);
 }
 
@@ -141,9 +140,8 @@ static void bend(const CameraView *view, float2 lens_u, LocalRay *r)
 
 static void equirectangular_ray(const CameraView *view, float2 angles, LocalRay *r)
 {
-    float sin_lon, cos_lon, sin_lat, cos_lat;
-    rt_sincos(angles.x, &sin_lon, &cos_lon);
-    rt_sincos(angles.y, &sin_lat, &cos_lat);
+    float cos_lon, cos_lat;
+    float sin_lon = rt_sincos(angles.x, &cos_lon), sin_lat = rt_sincos(angles.y, &cos_lat);
     r->along = f3(cos_lat * sin_lon, sin_lat, -cos_lat * cos_lon);
     r->along_dx = f3_scale(f3(cos_lat * cos_lon, 0.0f, cos_lat * sin_lon), view->step.x);
     r->along_dy = f3_scale(f3(-sin_lat * sin_lon, cos_lat, sin_lat * cos_lon), view->step.y);
@@ -188,8 +186,7 @@ static bool fisheye_ray(const CameraView *view, float2 p, LocalRay *out)
     if (!fisheye_angle(view, r, &angle, &slope))
         return false;
     float2 n = r > 0.0f ? f2(p.x / r, p.y / r) : f2(0.0f, 1.0f);
-    float sine, cosine;
-    rt_sincos(angle, &sine, &cosine);
+    float cosine, sine = rt_sincos(angle, &cosine);
     float across = r > 1e-6f ? sine / r : slope;
     float along = slope * cosine - across, ahead = sine * slope;
     out->along = f3(n.x * sine, n.y * sine, -cosine);

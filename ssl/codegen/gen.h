@@ -71,7 +71,7 @@ typedef struct Gen {
     GenCallee *callees; /* [funcs.count] */
     LLVMValueRef tex_call, tex_coord, tex_result; /* stack slots; NULL until used */
     LLVMValueRef ask_call, ask_args, ask_result;  /* the same of questions */
-    LLVMValueRef math[3]; /* stack slots for arguments and results of rt_lanes.h; NULL until used */
+    LLVMValueRef cosine; /* stack slot for a result of rt_sincos; NULL until used */
 
     unsigned md_invariant_load, md_alias_scope, md_noalias; /* kinds of metadata */
     LLVMValueRef md_empty, scope_input, scope_output;       /* metadata nodes */

@@ -180,6 +180,10 @@ void gen_enter_function(Gen *g, LLVMValueRef function)
     add_text_attribute(g, key, mode);
     /* A frame of more than a page is touched page by page, so that none steps over a stack's guard. */
     add_text_attribute(g, "probe-stack", "inline-asm");
+    /* Calls of mathematics spill registers, which takes twice as long where these cross a line of the cache. */
+    if (g->lanes > 4)
+        add_attribute(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alignstack",
+                      4 * g->lanes);
     LLVMBasicBlockRef entry = gen_block(g, "entry");
     LLVMPositionBuilderAtEnd(g->builder, entry);
     LLVMPositionBuilderAtEnd(g->entry_builder, entry);
@@ -193,7 +197,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->params = g->textures = g->services = g->host = g->attributes = NULL;
     g->tex_call = g->tex_coord = g->tex_result = NULL;
     g->ask_call = g->ask_args = g->ask_result = NULL;
-    g->math[0] = g->math[1] = g->math[2] = NULL;
+    g->cosine = NULL;
     g->stack_bytes = 0;
     g->since_border = 0;
     g->has_border = false;

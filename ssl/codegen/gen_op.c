@@ -41,45 +41,70 @@ static LLVMValueRef runtime_function(Gen *g, const char *name, LLVMTypeRef type,
     return function;
 }
 
-/* Calls rt_NAME_W(buffer 0, 1 ...) as often as needed for all lanes. The buffers are g->math. */
-static void call_lanes(Gen *g, const char *name, uint32_t buffer_count)
+/* How many lanes a function of rt_lanes.h takes. */
+static uint32_t math_width(const Gen *g)
 {
-    uint32_t width = g->lanes < g->math_lanes ? g->lanes : g->math_lanes;
-    char symbol[32];
-    (void)snprintf(symbol, sizeof symbol, "rt_%s_%u", name, width);
-    LLVMTypeRef params[3] = {g->t_ptr, g->t_ptr, g->t_ptr};
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, buffer_count, false);
-    LLVMValueRef function = runtime_function(g, symbol, type, MEMORY_ARGUMENTS);
-    for (uint32_t first = 0; first < g->lanes; first += width) {
-        LLVMValueRef args[3];
-        for (uint32_t i = 0; i < buffer_count; ++i)
-            args[i] = gen_offset(g, g->math[i], 4 * first);
-        LLVMBuildCall2(g->builder, type, function, args, buffer_count, "");
-    }
+    return g->lanes < g->math_lanes ? g->lanes : g->math_lanes;
 }
 
-static void begin_math_buffers(Gen *g)
+/* Declares rt_NAME_W, or rt_NAME in code of one lane, for arguments that are floats; the last may be a pointer. */
+static LLVMValueRef math_function(Gen *g, const char *name, const LLVMValueRef *args,
+                                  uint32_t arg_count, LLVMTypeRef *out_type)
 {
-    for (uint32_t i = 0; i < 3 && !g->math[i]; ++i)
-        g->math[i] = gen_stack(g, g->t_float, "math");
+    char symbol[32];
+    LLVMTypeRef type = LLVMFloatTypeInContext(g->context);
+    (void)snprintf(symbol, sizeof symbol, "rt_%s", name);
+    if (g->mask) {
+        (void)snprintf(symbol, sizeof symbol, "rt_%s_%u", name, math_width(g));
+        type = LLVMVectorType(type, math_width(g));
+    }
+    bool has_pointer = LLVMTypeOf(args[arg_count - 1]) == g->t_ptr;
+    LLVMTypeRef params[2] = {type, type};
+    if (has_pointer)
+        params[arg_count - 1] = g->t_ptr;
+    *out_type = LLVMFunctionType(type, params, arg_count, false);
+    return runtime_function(g, symbol, *out_type, has_pointer ? MEMORY_ARGUMENTS : MEMORY_NONE);
+}
+
+/* Returns `count` lanes from lane `first` of a, and of b behind a if it is given. */
+static LLVMValueRef some_lanes(Gen *g, LLVMValueRef a, LLVMValueRef b, uint32_t first,
+                               uint32_t count)
+{
+    LLVMValueRef at[SSL_BLOCK];
+    for (uint32_t i = 0; i < count; ++i)
+        at[i] = gen_i32(g, first + i);
+    return LLVMBuildShuffleVector(g->builder, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(at, count), "");
+}
+
+/* Calls a function of rt_lanes.h as often as needed for all lanes. The last argument may be a pointer to one float a lane. */
+static LLVMValueRef call_lanes(Gen *g, const char *name, LLVMValueRef *args, uint32_t arg_count)
+{
+    LLVMTypeRef type;
+    LLVMValueRef function = math_function(g, name, args, arg_count, &type), parts[SSL_BLOCK];
+    uint32_t width = math_width(g), count = g->lanes / width;
+    for (uint32_t part = 0; part < count; ++part) {
+        LLVMValueRef some[2];
+        for (uint32_t i = 0; i < arg_count; ++i)
+            some[i] = LLVMTypeOf(args[i]) == g->t_ptr ? gen_offset(g, args[i], 4 * part * width)
+                      : count == 1                    ? args[i]
+                                   : some_lanes(g, args[i], NULL, part * width, width);
+        parts[part] = LLVMBuildCall2(g->builder, type, function, some, arg_count, "");
+    }
+    for (; count > 1; count /= 2, width *= 2)
+        for (uint32_t i = 0; i < count / 2; ++i)
+            parts[i] = some_lanes(g, parts[2 * i], parts[2 * i + 1], 0, 2 * width);
+    return parts[0];
 }
 
 /* Calls a function of rt/; `name` is without the prefix rt_. */
 static LLVMValueRef gen_runtime_call(Gen *g, const char *name, LLVMValueRef *args,
                                      uint32_t arg_count)
 {
-    if (g->mask) {
-        begin_math_buffers(g);
-        for (uint32_t i = 0; i < arg_count; ++i)
-            LLVMBuildStore(g->builder, args[i], g->math[i]);
-        call_lanes(g, name, arg_count + 1);
-        return LLVMBuildLoad2(g->builder, g->t_float, g->math[arg_count], "");
-    }
-    char symbol[32];
-    (void)snprintf(symbol, sizeof symbol, "rt_%s", name);
-    LLVMTypeRef params[2] = {g->t_float, g->t_float};
-    LLVMTypeRef type = LLVMFunctionType(g->t_float, params, arg_count, false);
-    LLVMValueRef function = runtime_function(g, symbol, type, MEMORY_NONE);
+    if (g->mask)
+        return call_lanes(g, name, args, arg_count);
+    LLVMTypeRef type;
+    LLVMValueRef function = math_function(g, name, args, arg_count, &type);
     return LLVMBuildCall2(g->builder, type, function, args, arg_count, "");
 }
 
@@ -287,21 +312,13 @@ static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
 {
     if (g->value[inst->result_first])
         return;
-    begin_math_buffers(g);
-    LLVMValueRef x = g->value[ir_args(g->func, inst)[0]], *out = &g->math[1];
-    if (g->mask) {
-        LLVMBuildStore(g->builder, x, g->math[0]);
-        call_lanes(g, "sincos", 3);
-    } else {
-        LLVMTypeRef params[3] = {g->t_float, g->t_ptr, g->t_ptr};
-        LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 3, false);
-        LLVMValueRef function = runtime_function(g, "rt_sincos", type, MEMORY_ARGUMENTS);
-        LLVMValueRef args[3] = {x, out[0], out[1]};
-        LLVMBuildCall2(g->builder, type, function, args, 3, "");
-    }
-    const IrInst *of[2] = {inst->op == IR_SIN ? inst : twin, inst->op == IR_SIN ? twin : inst};
-    for (uint32_t i = 0; i < 2; ++i)
-        g->value[of[i]->result_first] = LLVMBuildLoad2(g->builder, g->t_float, out[i], "");
+    if (!g->cosine)
+        g->cosine = gen_stack(g, g->t_float, "cosine");
+    const IrInst *sine = inst->op == IR_SIN ? inst : twin,
+                 *cosine = inst->op == IR_SIN ? twin : inst;
+    LLVMValueRef args[2] = {g->value[ir_args(g->func, inst)[0]], g->cosine};
+    g->value[sine->result_first] = gen_runtime_call(g, "sincos", args, 2);
+    g->value[cosine->result_first] = LLVMBuildLoad2(g->builder, g->t_float, g->cosine, "");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

@@ -22,8 +22,8 @@ _Static_assert((-1 >> 1) == -1, "rt_int_shr is arithmetic");
 #undef RT_MATH1
 #undef RT_MATH2
 
-/* Computes rt_sin(x) and rt_cos(x) with equal bits, at little more than the cost of one. Derivatives need both. */
-void rt_sincos(float x, float *out_sin, float *out_cos);
+/* Returns rt_sin(x) and computes rt_cos(x), with equal bits and at little more than the cost of one. Derivatives need both. */
+float rt_sincos(float x, float *out_cos);
 
 /* Code generation expresses the operations below by instructions; the constant folder calls these functions. */
 

@@ -1,7 +1,7 @@
 /* SSL's mathematical functions for one lane, without branches. Both the scalar and the vector functions that kernels call
- * are made of these bodies.
+ * are made of these bodies and of those of rt_single.h.
  *
- * Every body computes in double with polynomials of its own and rounds once to float, so that errors stay
+ * The bodies of this file compute in double with polynomials of their own and round once to float, so that errors stay
  * below 0.51 ulp (docs/internals/jit.md has the table). No result depends on a C library or on fused multiply-adds,
  * because the files that include this one are compiled without contraction. rt_math.c makes scalar functions of the
  * bodies, and rt_lanes.inl makes loops that compilers vectorise, with equal bits at every width and on every machine.
@@ -109,16 +109,6 @@ CORE double core_expm1_double(double x)
     return scale * (r * CORE_POLY(8, r, POLY_EXPM1)) + (scale - 1.0);
 }
 
-CORE float core_exp(float x)
-{
-    return (float)core_power_of_2((double)x * core_log2_e);
-}
-
-CORE float core_exp2(float x)
-{
-    return (float)core_power_of_2((double)x);
-}
-
 CORE float core_expm1(float x)
 {
     return x == 0.0f ? x : (float)core_expm1_double((double)x);
@@ -171,12 +161,6 @@ CORE float core_unless_infinite(float x, double result)
     return x < INFINITY ? (float)result : x;
 }
 
-CORE float core_log(float x)
-{
-    double exponent, m = core_split_mantissa(core_positive(x), &exponent);
-    return core_unless_infinite(x, exponent * core_ln_2 + core_log_near_1(m - 1.0));
-}
-
 CORE float core_log2(float x)
 {
     double exponent, m = core_split_mantissa(core_positive(x), &exponent);
@@ -197,18 +181,6 @@ CORE float core_log1p(float x)
     double m = core_split_mantissa(one_and_f, &exponent);
     double result = exponent * core_ln_2 + core_log_near_1(exponent == 0.0 ? f : m - 1.0);
     return x == 0.0f ? x : core_unless_infinite(x, result);
-}
-
-/* The ordinary case of pow; the rest are rules, not mathematics. */
-#define CORE_IS_POW(x, y)                                                                          \
-    ((x) >= 0.0f && (x) < INFINITY && fabsf(y) < INFINITY && ((x) > 0.0f || (y) >= 0.0f))
-
-CORE float core_pow(float x, float y)
-{
-    double exponent, m = core_split_mantissa((double)x, &exponent);
-    double log2_x = exponent + core_log_near_1(m - 1.0) * core_log2_e;
-    float power = (float)core_power_of_2((double)y * log2_x);
-    return x == 0.0f && y > 0.0f ? 0.0f : power;
 }
 
 /* --- roots, remainder --------------------------------------------------------------------------- */
@@ -233,8 +205,8 @@ CORE float core_hypot(float x, float y)
     return fabsf(x) == INFINITY || fabsf(y) == INFINITY ? INFINITY : root;
 }
 
-/* Exact: the product of a quotient below 2^28 and a float fits in a double. The quotient may have been
- * rounded up to a whole number, never beyond one. */
+/* Exact: the product of a quotient below 2^28 and a float fits in a double. The nearest whole quotient is the one rounded
+ * down or the next. */
 #define CORE_FMOD_LIMIT 0x1p28
 #define CORE_IS_FMOD(x, y)                                                                         \
     (fabs((double)(x)) / fabs((double)(y)) < CORE_FMOD_LIMIT && fabsf(y) < INFINITY)
@@ -243,7 +215,7 @@ CORE float core_fmod(float x, float y)
 {
     double a = fabs((double)x), b = fabs((double)y), quotient = a / b;
     quotient = quotient < CORE_FMOD_LIMIT ? quotient : 0.0;
-    double rest = a - (double)(int32_t)quotient * b;
+    double rest = a - ((quotient + core_round_magic) - core_round_magic) * b;
     rest = rest < 0.0 ? rest + b : rest;
     return (float)core_copysign(rest, (double)x);
 }
@@ -251,8 +223,8 @@ CORE float core_fmod(float x, float y)
 /* --- circular functions --------------------------------------------------------------------------- */
 
 /* The largest angle for which multiples of the upper part of pi/2, which has 33 bits, are exact. */
-#define CORE_TRIG_LIMIT    0x1p20f
-#define CORE_IS_TRIG(x)    (fabsf(x) <= CORE_TRIG_LIMIT)
+#define CORE_ANGLE_LIMIT   0x1p20f
+#define CORE_IS_ANGLE(x)   (fabsf(x) <= CORE_ANGLE_LIMIT)
 #define CORE_HALF_PI_UPPER 0x1.921fb544p+0
 #define CORE_HALF_PI_LOWER 0x1.0b4611a626331p-34
 
@@ -290,14 +262,14 @@ CORE float core_tan_of(double r, uint64_t quadrant)
     return (float)(quadrant & 1 ? -c / s : s / c);
 }
 
-CORE float core_sin(float x)
+CORE float core_far_sin(float x)
 {
     uint64_t quadrant;
     double r = core_reduce(x, &quadrant);
     return core_sin_of(r, quadrant);
 }
 
-CORE float core_cos(float x)
+CORE float core_far_cos(float x)
 {
     uint64_t quadrant;
     double r = core_reduce(x, &quadrant);
@@ -309,54 +281,6 @@ CORE float core_tan(float x)
     uint64_t quadrant;
     double r = core_reduce(x, &quadrant);
     return core_tan_of(r, quadrant);
-}
-
-/* --- and their inverses --------------------------------------------------------------------------- */
-
-/* asin of a (a <= 1/2), else asin of sqrt((1 - a) / 2), which is (pi/2 - asin a) / 2. */
-CORE double core_asin_half(double a)
-{
-    double z = a > 0.5 ? 0.5 * (1.0 - a) : a * a, t = a > 0.5 ? sqrt(z) : a;
-    return t + t * (z * CORE_POLY(8, z, POLY_ASIN));
-}
-
-CORE float core_asin(float x)
-{
-    double a = core_clamp(fabs((double)x), 0.0, 1.0), p = core_asin_half(a);
-    return (float)core_copysign(a > 0.5 ? core_half_pi - 2.0 * p : p, (double)x);
-}
-
-CORE float core_acos(float x)
-{
-    double a = core_clamp(fabs((double)x), 0.0, 1.0), p = core_asin_half(a);
-    double far = x < 0.0f ? core_pi - 2.0 * p : 2.0 * p;
-    return (float)(a > 0.5 ? far : core_half_pi - core_copysign(p, (double)x));
-}
-
-/* atan(y / x) for y, x >= 0, by the angles 0, pi/4 and pi/2 less the rest. 0 / 0 counts as 0. */
-CORE double core_atan_positive(double y, double x)
-{
-    const double tan_22 = 0x1.a827999fcef32p-2, tan_67 = 0x1.3504f333f9de6p+1;
-    int is_steep = y > tan_67 * x, is_middle = y > tan_22 * x;
-    double up = is_steep ? -x : is_middle ? y - x : y;
-    double across = is_steep ? y : is_middle ? y + x : x;
-    double base = is_steep ? core_half_pi : is_middle ? 0.5 * core_half_pi : 0.0;
-    double t = up / (across == 0.0 ? 1.0 : across), z = t * t;
-    return base + (t + t * (z * CORE_POLY(7, z, POLY_ATAN)));
-}
-
-CORE float core_atan(float x)
-{
-    return (float)core_copysign(core_atan_positive(fabs((double)x), 1.0), (double)x);
-}
-
-CORE float core_atan2(float y, float x)
-{
-    const double finite = 0x1p1000; /* beside any other float as good as infinity */
-    double a = fabs((double)y), b = fabs((double)x);
-    double angle = core_atan_positive(a > finite ? finite : a, b > finite ? finite : b);
-    angle = core_bits((double)x) & CORE_SIGN ? core_pi - angle : angle;
-    return (float)core_copysign(angle, (double)y);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* The functions of rt_math.inc for several lanes: rt_sin_4, rt_sin_8, rt_sin_16 and so on. Each lane has the same bits as
- * rt_sin. _8 needs a CPU with AVX2, and _16 one with AVX-512 (x86-64-v3 and -v4). */
+ * rt_sin. Arguments and results are in vector registers, so only code for a CPU that has them can call a function: AVX2 for _8,
+ * and AVX-512 (x86-64-v4) for _16. */
 #ifndef SSL_RT_LANES_H
 #define SSL_RT_LANES_H
 
@@ -9,20 +10,25 @@
 #    define RT_HAS_WIDE_LANES 0
 #endif
 
+typedef float RtLanes4 __attribute__((vector_size(16)));
+typedef float RtLanes8 __attribute__((vector_size(32)));
+typedef float RtLanes16 __attribute__((vector_size(64)));
+
 #define RT_MATH1(name, f)                                                                          \
-    void rt_##f##_4(const float *restrict x, float *restrict out);                                 \
-    void rt_##f##_8(const float *restrict x, float *restrict out);                                 \
-    void rt_##f##_16(const float *restrict x, float *restrict out);
+    RtLanes4 rt_##f##_4(RtLanes4 x);                                                               \
+    RtLanes8 rt_##f##_8(RtLanes8 x);                                                               \
+    RtLanes16 rt_##f##_16(RtLanes16 x);
 #define RT_MATH2(name, f)                                                                          \
-    void rt_##f##_4(const float *restrict x, const float *restrict y, float *restrict out);        \
-    void rt_##f##_8(const float *restrict x, const float *restrict y, float *restrict out);        \
-    void rt_##f##_16(const float *restrict x, const float *restrict y, float *restrict out);
+    RtLanes4 rt_##f##_4(RtLanes4 x, RtLanes4 y);                                                   \
+    RtLanes8 rt_##f##_8(RtLanes8 x, RtLanes8 y);                                                   \
+    RtLanes16 rt_##f##_16(RtLanes16 x, RtLanes16 y);
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2
 
-void rt_sincos_4(const float *restrict x, float *restrict out_sin, float *restrict out_cos);
-void rt_sincos_8(const float *restrict x, float *restrict out_sin, float *restrict out_cos);
-void rt_sincos_16(const float *restrict x, float *restrict out_sin, float *restrict out_cos);
+/* Return the sines. */
+RtLanes4 rt_sincos_4(RtLanes4 x, float *out_cos);
+RtLanes8 rt_sincos_8(RtLanes8 x, float *out_cos);
+RtLanes16 rt_sincos_16(RtLanes16 x, float *out_cos);
 
 #endif

@@ -1,6 +1,6 @@
 /* The scalar functions, and their results outside the domains of rt_core.h. */
 #include "ssl/rt/rt.h"
-#include "ssl/rt/rt_core.h"
+#include "ssl/rt/rt_single.h"
 
 /* --- angles beyond 2^20 --------------------------------------------------------------------------- */
 
@@ -89,6 +89,14 @@ static float rt_other_pow(float x, float y)
     return is_odd ? copysignf(power, x) : power;
 }
 
+/* Beside an infinite number others count as 0. */
+static float rt_other_atan2(float y, float x)
+{
+    float up = fabsf(y) == INFINITY ? 1.0f : y * 0.0f,
+          across = fabsf(x) == INFINITY ? 1.0f : x * 0.0f;
+    return core_atan2(copysignf(up, y), copysignf(across, x));
+}
+
 /* --- the functions ------------------------------------------------------------------------------- */
 
 #define RT_TOTAL1(name, f)                                                                         \
@@ -100,6 +108,13 @@ static float rt_other_pow(float x, float y)
     float rt_##f(float x)                                                                          \
     {                                                                                              \
         return CORE_IS_##is(x) ? core_##f(x) : rt_other_##f(x);                                    \
+    }
+#define RT_ANGLE1(name, f)                                                                         \
+    float rt_##f(float x)                                                                          \
+    {                                                                                              \
+        return CORE_IS_NEAR_ANGLE(x) ? core_##f(x)                                                 \
+               : CORE_IS_ANGLE(x)    ? core_far_##f(x)                                             \
+                                     : rt_other_##f(x);                                               \
     }
 #define RT_TOTAL2(name, f)                                                                         \
     float rt_##f(float x, float y)                                                                 \
@@ -113,15 +128,13 @@ static float rt_other_pow(float x, float y)
     }
 #include "ssl/rt/rt_math.inc"
 
-void rt_sincos(float x, float *out_sin, float *out_cos)
+float rt_sincos(float x, float *out_cos)
 {
-    if (!CORE_IS_TRIG(x)) {
-        *out_sin = rt_other_sin(x);
-        *out_cos = rt_other_cos(x);
-        return;
+    if (!CORE_IS_NEAR_ANGLE(x)) {
+        *out_cos = rt_cos(x);
+        return rt_sin(x);
     }
-    uint64_t quadrant;
-    double r = core_reduce(x, &quadrant);
-    *out_sin = core_sin_of(r, quadrant);
-    *out_cos = core_sin_of(r, quadrant + 1);
+    Turned t = single_turn(x);
+    *out_cos = single_sin_of(t, 1);
+    return single_sin_of(t, 0);
 }
