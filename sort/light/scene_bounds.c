@@ -9,10 +9,11 @@ typedef struct Box {
     float3 lower, upper;
 } Box;
 
+/* A coordinate that is no number adds nothing. */
 static Box box_add(Box box, float3 p)
 {
-    return (Box){f3(fminf(box.lower.x, p.x), fminf(box.lower.y, p.y), fminf(box.lower.z, p.z)),
-                 f3(fmaxf(box.upper.x, p.x), fmaxf(box.upper.y, p.y), fmaxf(box.upper.z, p.z))};
+    return (Box){f3(minf(p.x, box.lower.x), minf(p.y, box.lower.y), minf(p.z, box.lower.z)),
+                 f3(maxf(p.x, box.upper.x), maxf(p.y, box.upper.y), maxf(p.z, box.upper.z))};
 }
 
 static const Box box_empty = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
