@@ -183,7 +183,7 @@ void gen_enter_function(Gen *g, LLVMValueRef function)
     /* Calls of mathematics spill registers, which takes twice as long where these cross a line of the cache. */
     if (g->lanes > 4)
         add_attribute(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alignstack",
-                      4 * g->lanes);
+                      (uint64_t)4 * g->lanes);
     LLVMBasicBlockRef entry = gen_block(g, "entry");
     LLVMPositionBuilderAtEnd(g->builder, entry);
     LLVMPositionBuilderAtEnd(g->entry_builder, entry);

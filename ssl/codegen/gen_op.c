@@ -83,6 +83,7 @@ static LLVMValueRef call_lanes(Gen *g, const char *name, LLVMValueRef *args, uin
     LLVMTypeRef type;
     LLVMValueRef function = math_function(g, name, args, arg_count, &type), parts[SSL_BLOCK];
     uint32_t width = math_width(g), count = g->lanes / width;
+    CHECK(count > 0);
     for (uint32_t part = 0; part < count; ++part) {
         LLVMValueRef some[2];
         for (uint32_t i = 0; i < arg_count; ++i)
@@ -93,7 +94,7 @@ static LLVMValueRef call_lanes(Gen *g, const char *name, LLVMValueRef *args, uin
     }
     for (; count > 1; count /= 2, width *= 2)
         for (uint32_t i = 0; i < count / 2; ++i)
-            parts[i] = some_lanes(g, parts[2 * i], parts[2 * i + 1], 0, 2 * width);
+            parts[i] = some_lanes(g, parts[(size_t)2 * i], parts[(size_t)2 * i + 1], 0, 2 * width);
     return parts[0];
 }
 
