@@ -10,25 +10,34 @@
 #    define RT_HAS_WIDE_LANES 0
 #endif
 
+/* Clang passes such vectors only to functions that are declared for the CPU. */
+#if RT_HAS_WIDE_LANES && defined(__clang__)
+#    define RT_ON_AVX2   __attribute__((target("avx2")))
+#    define RT_ON_AVX512 __attribute__((target("avx512f")))
+#else
+#    define RT_ON_AVX2
+#    define RT_ON_AVX512
+#endif
+
 typedef float RtLanes4 __attribute__((vector_size(16)));
 typedef float RtLanes8 __attribute__((vector_size(32)));
 typedef float RtLanes16 __attribute__((vector_size(64)));
 
 #define RT_MATH1(name, f)                                                                          \
     RtLanes4 rt_##f##_4(RtLanes4 x);                                                               \
-    RtLanes8 rt_##f##_8(RtLanes8 x);                                                               \
-    RtLanes16 rt_##f##_16(RtLanes16 x);
+    RT_ON_AVX2 RtLanes8 rt_##f##_8(RtLanes8 x);                                                    \
+    RT_ON_AVX512 RtLanes16 rt_##f##_16(RtLanes16 x);
 #define RT_MATH2(name, f)                                                                          \
     RtLanes4 rt_##f##_4(RtLanes4 x, RtLanes4 y);                                                   \
-    RtLanes8 rt_##f##_8(RtLanes8 x, RtLanes8 y);                                                   \
-    RtLanes16 rt_##f##_16(RtLanes16 x, RtLanes16 y);
+    RT_ON_AVX2 RtLanes8 rt_##f##_8(RtLanes8 x, RtLanes8 y);                                        \
+    RT_ON_AVX512 RtLanes16 rt_##f##_16(RtLanes16 x, RtLanes16 y);
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2
 
 /* Return the sines. */
 RtLanes4 rt_sincos_4(RtLanes4 x, float *out_cos);
-RtLanes8 rt_sincos_8(RtLanes8 x, float *out_cos);
-RtLanes16 rt_sincos_16(RtLanes16 x, float *out_cos);
+RT_ON_AVX2 RtLanes8 rt_sincos_8(RtLanes8 x, float *out_cos);
+RT_ON_AVX512 RtLanes16 rt_sincos_16(RtLanes16 x, float *out_cos);
 
 #endif
