@@ -104,11 +104,8 @@ void lights_find_chances(const Lights *lights, const WideRow positions[3], const
     uint32_t count = lights->count - lights->infinite_first;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         out->local[k] = count == 0 ? 1.0f : 0.0f;
-    if (count == 0 || (count == 1 && !lights->tree)) {
-        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-            out->infinite[0][k] = 1.0f;
+    if (count == 0 || (count == 1 && !lights->tree))
         return;
-    }
     if (lights->tree)
         light_tree_irradiance_points(lights->tree, positions, normals, live, local);
     claim(lights, normals, sides, local, out->infinite, sum);

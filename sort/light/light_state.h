@@ -18,8 +18,7 @@ typedef enum SourceKind {
 
 typedef struct Source {
     SourceKind kind;
-    float
-        probability; /* infinite: of being chosen among these, where they are too many to be weighed */
+    float probability; /* infinite: of being chosen among these, where they are not weighed */
     float irradiance;  /* infinite: mean over all normals, as luminance, by what is seen of it */
     Spectrum emission; /* SceneLight.emission; of distant lights with an angle and the constant
                         * environment: radiance; MESH: a rough mean of it, for choosing only */
@@ -69,9 +68,10 @@ typedef struct SkyLook {
     float doubt;
 } SkyLook;
 
-/* Returns what the environment claims of light sampling where other sources bring so much irradiance, as irradiance. For an even sky: with
- * one sample of light and one of scattering, the chance q of sampling the sky adds doubt^2 / (1 + q) + others^2 q / (1 - q) to the
- * variance, which is least for q / (1 - q) = (doubt / others - 1) / 2; half of that is claimed, as share_of_local counts claims double. */
+/* Returns what the environment claims of light sampling where other sources bring so much irradiance, as irradiance. For an even
+ * sky: with one sample of light and one of scattering, the chance q of sampling the sky adds
+ * doubt^2 / (1 + q) + others^2 q / (1 - q) to the variance, which is least for q / (1 - q) = (doubt / others - 1) / 2; half of
+ * that is claimed, as share_of_local counts claims double. */
 static inline float sky_claim(const SkyLook *sky, float others)
 {
     return sky->uneven * sky->irradiance + 0.25f * maxf(sky->doubt - others, 0.0f);
@@ -118,8 +118,8 @@ typedef struct LightChances {
     WideRow infinite[LIGHTS_WEIGHED_MAX];
 } LightChances;
 
-/* Finds them at points with these normals, to which light comes from these sides. A lane does not depend on the others; those outside of
- * `live` mean nothing. */
+/* Finds them at points with these normals, to which light comes from these sides. A lane does not depend on the others; those
+ * outside of `live` mean nothing. */
 void lights_find_chances(const Lights *lights, const WideRow positions[3], const WideRow normals[3],
                          const uint32_t sides[SSL_BLOCK], uint16_t live, LightChances *out);
 /* Returns the probability of choosing a leaf of the tree at a point. */
