@@ -137,6 +137,22 @@ def check_surfaces_are_named(folder):
         expect(words.split() in lines, f"{words}: {done.stdout}{done.stderr}")
 
 
+def check_environments_are_named(folder):
+    """What --check prints of the environment is what it is made of."""
+    package(folder / "p")
+    scene = json.loads((folder / "p/scene.json").read_text())
+    image = {"image": scene["environment"]["image"]}
+    for environment, word in ((None, "none"), ({"color": [1, 1, 1]}, "one colour"), (image, "image"), ({"material": "sky"}, "material")):
+        told = copy.deepcopy(scene)
+        told.pop("environment", None)
+        if environment:
+            told["environment"] = environment
+        told["materials"].append({"name": "sky", "shader": "unit:emission"})
+        (folder / "p/scene.json").write_text(json.dumps(told))
+        done = run("sort-render", folder / "p", "--cache", folder / "cache", "--check", folder=folder)
+        expect(done.returncode == 0 and f"environment  {word}\n" in done.stdout, f"{environment}: {done.returncode} {done.stdout}{done.stderr}")
+
+
 def check_example_of_the_writer(folder):
     """The example of python/sort_package, as its reader runs it."""
     python = pathlib.Path(__file__).resolve().parents[2] / "python"
@@ -149,4 +165,4 @@ def check_example_of_the_writer(folder):
     expect(done.returncode == 0 and not done.stderr, f"its package: {done.stderr}")
 
 
-run_checks(check_same_answer, check_surfaces_are_named, check_example_of_the_writer)
+run_checks(check_same_answer, check_surfaces_are_named, check_environments_are_named, check_example_of_the_writer)

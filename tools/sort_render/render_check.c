@@ -59,7 +59,7 @@ static uint32_t mesh_count(const Scene *s)
 static void print_lights(const Scene *s, FILE *out)
 {
     static const char *const kinds[] = {"point", "spot", "distant", "rectangle", "disk", "sphere"};
-    static const char *const skies[] = {"none", "one colour", "image"};
+    static const char *const skies[] = {"none", "one colour", "image", "material"};
     uint32_t counts[SORT_COUNT_OF(kinds)] = {0};
     ASSERT((uint32_t)s->environment.kind < SORT_COUNT_OF(skies));
     for (uint32_t i = 0; i < s->light_count; ++i)
