@@ -9,8 +9,8 @@
  * exist), with a least probability: a far horizon cannot starve a lamp, nor a lamp the sky, unless scattered rays find that anyhow
  * (light_choice.c). Among the infinite ones what each brings to the surface decides, among many their power; among the local ones,
  * whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point (light_tree.h). None of
- * that knows what stands between, which lights_heed adds. The densities below include that choice; each is the density of sampling this source alone, which is what MIS of
- * one source's radiance needs.
+ * that knows what stands between, which lights_heed adds. The densities below include that choice; each is the density of sampling
+ * this source alone, which is what MIS of one source's radiance needs.
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
  * to look up.
  *

@@ -14,7 +14,8 @@ typedef struct LightSetup {
 } LightSetup;
 
 /* Builds the lights of a scene. samples_alone: scattered rays do not count what they find of the environment. The other arguments
- * are borrowed as long as the lights are used. On success *out_setup is the caller's (light_setup_destroy). Errors: memory, textures, materials whose emission is not finite. */
+ * are borrowed as long as the lights are used. On success *out_setup is the caller's (light_setup_destroy). Errors: memory,
+ * textures, materials whose emission is not finite. */
 Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
                           TextureStore *store, bool samples_alone, LightSetup *out_setup,
                           Error *err) SORT_MUST_CHECK;
