@@ -93,6 +93,11 @@ def set_world(color):
     return world
 
 
+def fcurves_of(action):
+    """Of an action with one layer; since 5.0 actions themselves have none."""
+    return action.fcurves if hasattr(action, "fcurves") else action.layers[0].strips[0].channelbags[0].fcurves
+
+
 def material_of(obj, node_type, **inputs):
     """A new material with one surface node; the node."""
     material = bpy.data.materials.new(obj.name)

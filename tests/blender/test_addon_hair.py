@@ -51,7 +51,7 @@ class HairTest(unittest.TestCase):
         for frame, value in ((1, 0), (9, 1)):
             moved.value = value
             moved.keyframe_insert("value", frame=frame)
-        for curve in plane.data.shape_keys.animation_data.action.fcurves:
+        for curve in kit.fcurves_of(plane.data.shape_keys.animation_data.action):
             for key in curve.keyframe_points:
                 key.interpolation = "LINEAR"
         self.scene.frame_set(5)
@@ -87,6 +87,20 @@ class HairTest(unittest.TestCase):
         kit.material_of(curves, "ShaderNodeEmission")
         bpy.data.objects["Plane"].hide_render = True
         self.compare()
+
+    def test_normals_of_curves(self):
+        """Blender's foreach_get copies these from memory that it has freed."""
+        if bpy.app.version < (4, 0):
+            self.skipTest("no node of this Blender's fibres has normals")
+        from sort_blender.export import hair
+        data = bpy.data.hair_curves.new("Curves")
+        data.add_curves([2, 5, 3])
+        data.points.foreach_set("position", np.random.default_rng(1).normal(size=30).astype(np.float32))
+        curves = kit.add("Curves", data)
+        kit.material_of(curves, "ShaderNodeBsdfHairPrincipled").model = "HUANG"
+        normals = hair.of_curves(curves).normals
+        self.assertEqual(normals.shape, (10, 3))
+        np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-5)
 
     def test_strands_are_not_written_again(self):
         from sort_blender.export.scene import ExportPlan, export_scene

@@ -34,7 +34,7 @@ class MotionTest(unittest.TestCase):
         for frame, value in ((1, first), (9, last)):
             getattr(item, field)[index] = value
             item.keyframe_insert(field, index=index, frame=frame)
-        for curve in item.animation_data.action.fcurves:
+        for curve in kit.fcurves_of(item.animation_data.action):
             for key in curve.keyframe_points:
                 key.interpolation = "LINEAR"
 

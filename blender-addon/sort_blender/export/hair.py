@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 
 from ..sort_package import write_curves
-from .attributes import get as _get
+from .attributes import finite, get as _get
 from .cache import Entry, ExportCache
 
 DEFAULT_RADIUS_M = 0.005  # of Curves objects without the attribute
@@ -106,12 +106,17 @@ def of_curves(obj: bpy.types.Object) -> Strands | None:
     is_linear = kinds is not None and bool((_get(kinds.data, "value", np.int32, 1) == POLY).all())
     points = np.concatenate([places, radii], axis=1)
     is_flat = any(slot.material and slot.material.node_tree and _has_flat_hair(slot.material.node_tree) for slot in obj.material_slots)
-    normals = _get(curves.normals, "vector", np.float32, 3) if is_flat and len(curves.normals) == len(places) else None
+    normals = _normals(curves) if is_flat and len(curves.normals) == len(places) else None
     if (counts < 2).any():  # points alone are no strands
         kept = np.repeat(counts >= 2, counts)
         points, normals = points[kept], None if normals is None else normals[kept]
         counts = counts[counts >= 2]
     return Strands(points, counts, None, is_linear, normals) if len(counts) else None
+
+
+def _normals(curves: bpy.types.Curves) -> np.ndarray:
+    """One by one: Blender keeps these only while they are iterated, and its foreach_get copies them after it has freed them."""
+    return finite(np.array([normal.vector[:] for normal in curves.normals], np.float32))
 
 
 def _has_flat_hair(tree: bpy.types.NodeTree) -> bool:
