@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 NAME_BYTES_MAX = 255
-SECTIONS = ("cameras", "meshes", "curves", "instances", "materials", "lights")
+SECTIONS = ("cameras", "meshes", "curves", "instances", "materials", "lights", "portals")
 # type of scene.json -> code of the array module
 ARRAY_CODES = {"float32": "f", "uint32": "I", "uint16": "H"}
 # field of a mesh -> type and numbers an element; uv is a list of such
@@ -231,7 +231,7 @@ class PackageWriter:
             scene["shader_aovs"] = self.shader_aovs
         if self.credits:
             scene["credits"] = self.credits
-        scene |= {"settings": self.settings, **self._sections}
+        scene |= {"settings": self.settings, **{name: records for name, records in self._sections.items() if records or name != "portals"}}
         if self.environment is not None:
             scene["environment"] = self.environment
         text = json.dumps(scene, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -12,12 +12,15 @@ uint32_t lights_count(const Lights *lights)
 
 uint32_t lights_sight_count(const Lights *lights)
 {
-    return lights->leaf_count + (lights->count - lights->infinite_first);
+    return lights->leaf_count + (lights->count - lights->infinite_first) +
+           (lights->portals ? 1u : 0u);
 }
 
 uint32_t lights_sight_index(const Lights *lights, const LightRows *rows, uint32_t lane)
 {
     uint32_t source = rows->source[lane], first = lights->infinite_first;
+    if (lights->portals && rows->is_environment[lane] && rows->is_through_portal[lane])
+        return lights->leaf_count + (lights->count - first);
     return source < first ? rows->leaf[lane] : lights->leaf_count + (source - first);
 }
 
@@ -171,6 +174,12 @@ void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const Wi
         environment_find(e, lights->environment, rays, lanes, places);
     else
         WIDE_EACH(k, lanes) places[k] = (EnvironmentPlace){.pdf = 0.0f};
+    if (lights->portals) {
+        const PortalPoints at = {positions, rays->normal, rays->sides};
+        WideRow irradiance;
+        portals_irradiance(lights->portals, &at, lanes, irradiance);
+        lights_weigh_sky(lights, &at, irradiance, rays->direction, NULL, lanes, places);
+    }
     WIDE_EACH(k, lanes) out_skies[k].place = places[k];
     LightChances chances;
     lights_find_chances(lights, positions, rays->normal, rays->sides, lanes, &chances);

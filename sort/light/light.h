@@ -3,7 +3,7 @@
  *   Scene.lights        point and spot, with or without a radius, distant, rectangle, disk and ellipse, sphere
  *   emissive meshes     and curves: one source per (instance, material slot) whose material emits; where it moves, a point on it is
  *                       placed at the time that is asked for
- *   environment         constant, or image with its table
+ *   environment         constant, or image with its table; where portals (portals.h) are seen, it is looked for through these too
  *
  * A *source* is one of these. Local sources are chosen by how much light they and the infinite ones bring to the point (when both
  * exist), with a least probability: a far horizon cannot starve a lamp, nor a lamp the sky, unless scattered rays find that anyhow
@@ -47,8 +47,11 @@ void lights_destroy(Lights *lights); /* NULL is fine */
 /* Makes sources whose light seldom arrived less likely to be chosen than others, and forgets what it heeded before. sight: of
  * lights_sight_count(); NULL: nothing is known. No other thread may use the lights meanwhile. Error: memory; then nothing has changed. */
 Status lights_heed(Lights *lights, const LightSight *sight, Error *err) SORT_MUST_CHECK;
-/* Returns the number of lights that a LightSight tells apart: lamps, triangles and segments that shine, infinite sources. */
+/* Returns the number of lights that a LightSight tells apart: lamps, triangles and segments that shine, infinite sources, and the
+ * sky as it is looked for through portals. */
 uint32_t lights_sight_count(const Lights *lights);
+/* Returns whether the environment is looked for through portals. */
+bool lights_have_portals(const Lights *lights);
 /* Returns the number of sources; 0: nothing emits. */
 uint32_t lights_count(const Lights *lights);
 
@@ -73,6 +76,7 @@ typedef struct LightRows {
     LightValue value[SSL_BLOCK];
     bool is_delta[SSL_BLOCK]; /* rays cannot meet it: no MIS */
     bool is_environment[SSL_BLOCK];
+    bool is_through_portal[SSL_BLOCK]; /* of the environment; set if there are portals */
     uint32_t instance[SSL_BLOCK],
         triangle[SSL_BLOCK],           /* LIGHT_VALUE_MESH; or a segment of curves */
         material[SSL_BLOCK];           /* LIGHT_VALUE_MESH */

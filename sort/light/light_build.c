@@ -237,6 +237,16 @@ static void add_environment(Lights *lights)
                                                     .visibility = &e->visibility};
 }
 
+/* Portals tell where to look for the environment, so there are none without it. */
+static Status add_portals(Lights *lights, Error *err)
+{
+    const Scene *scene = lights->scene;
+    const Source *last = lights->count > 0 ? &lights->sources[lights->count - 1] : NULL;
+    if (scene->portal_count == 0 || !last || last->kind != SOURCE_ENVIRONMENT)
+        return STATUS_OK;
+    return portals_create(scene->portals, scene->portal_count, &lights->portals, err);
+}
+
 /* --- the tree of local sources --------------------------------------------------------------------- */
 
 /* Black in luminance only, or beyond any number: still to be chosen now and then. */
@@ -435,6 +445,23 @@ static void look_at_sky(Lights *lights, const LightSight *sight, uint32_t light,
                             .doubt = (float)fmin(even * sqrt(v * (1.0 - v)), 1e30)};
 }
 
+/* Sets how often the sky is looked for through portals, where one is seen, instead of by its table, which finds suns and what
+ * portals do not cover: nearly always of an even sky, and as often as not of one with a sun, but less where rays through portals
+ * are stopped, as in a view from outside. With the part f of its light in a small sun, the variance is least for shares of the
+ * table and of portals as sqrt(f) to what the rest brings, about. Whole sixteenths, as the choice among infinite sources, one for
+ * each at least. */
+static void share_with_portals(Lights *lights, const LightSight *sight, const Source *sky)
+{
+    uint32_t light = lights->leaf_count + lights->count - lights->infinite_first;
+    double uneven = (double)lights->sky.uneven;
+    double arrives = sight ? light_tally_share_alone(light_sight_tally(sight, light)) : 1.0;
+    double factor = sight ? seen_factor(sight, light) : 1.0;
+    double share = (1.0 - fmin(sqrt(uneven), 0.5)) * fmin(2.0 * arrives, 1.0);
+    lights->portal_share = (float)(fmin(fmax(floor(16.0 * share + 0.5), 1.0), 15.0) / 16.0);
+    lights->sky.shown =
+        (float)fmin((1.0 - 0.5 * uneven) * factor * brightness(sky->emission), 1e30);
+}
+
 /* Infinite sources by the irradiance that they bring, a mean over all normals, and by what is seen of it unless `sight` is NULL. What falls
  * into the scene's disk falls on four times its area of a sphere. */
 static void set_probabilities(Lights *lights, const LightSight *sight)
@@ -456,6 +483,10 @@ static void set_probabilities(Lights *lights, const LightSight *sight)
         if (s->kind == SOURCE_ENVIRONMENT) { /* the last one */
             look_at_sky(lights, sight, lights->leaf_count + i, s);
             claimed = (double)sky_claim(&lights->sky, lights->suns_irradiance);
+            if (lights->portals) { /* what they are worth depends on the point */
+                share_with_portals(lights, sight, s);
+                claimed = (double)s->irradiance;
+            }
         } else {
             lights->suns_irradiance = minf(lights->suns_irradiance + s->irradiance, 1e30f);
         }
@@ -514,8 +545,10 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
         lights->infinite_first = lights->count;
         add_scene_lights(lights, desc, true);
         add_environment(lights);
-        status = build_tree(lights, desc, err);
+        status = add_portals(lights, err);
     }
+    if (status == STATUS_OK)
+        status = build_tree(lights, desc, err);
     if (status == STATUS_OK) {
         set_probabilities(lights, NULL);
         status = caustic_scene_build(lights, err);
@@ -552,6 +585,7 @@ void lights_destroy(Lights *lights)
     }
     mem_free(lights->sources);
     light_tree_destroy(lights->tree);
+    portals_destroy(lights->portals);
     mem_free(lights->leaf_source);
     mem_free(lights->triangles);
     mem_free(lights->cumulative);

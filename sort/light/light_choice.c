@@ -57,9 +57,10 @@ static void take_sixteenths(const Lights *lights, WideRow claims[LIGHTS_WEIGHED_
 }
 
 /* Sets what each infinite source claims at points where `local` ones promise so much irradiance, if they are so few that they are
- * weighed, and what all of them claim. */
+ * weighed, and what all of them claim. through: what a sky of radiance 1 brings through portals. */
 static void claim(const Lights *lights, const WideRow normals[3], const uint32_t sides[SSL_BLOCK],
-                  const WideRow local, WideRow out_claims[LIGHTS_WEIGHED_MAX], WideRow out_sum)
+                  const WideRow local, const WideRow through,
+                  WideRow out_claims[LIGHTS_WEIGHED_MAX], WideRow out_sum)
 {
     const Source *s = &lights->sources[lights->infinite_first];
     uint32_t count = lights->count - lights->infinite_first, sky = count;
@@ -76,7 +77,9 @@ static void claim(const Lights *lights, const WideRow normals[3], const uint32_t
     for (uint32_t k = 0; k < SSL_BLOCK && count > LIGHTS_WEIGHED_MAX; ++k)
         suns[k] = lights->suns_irradiance;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        float of_sky = sky_claim(&lights->sky, suns[k] + local[k]);
+        float others = suns[k] + local[k];
+        float of_sky = through[k] > 0.0f ? sky_claim_through(&lights->sky, others, through[k])
+                                         : sky_claim(&lights->sky, others);
         out_sum[k] = suns[k] + of_sky;
         if (sky < count)
             out_claims[sky][k] = of_sky;
@@ -100,7 +103,7 @@ static float share_of_local(const Lights *lights, float local, float infinite)
 void lights_find_chances(const Lights *lights, const WideRow positions[3], const WideRow normals[3],
                          const uint32_t sides[SSL_BLOCK], uint16_t live, LightChances *out)
 {
-    alignas(64) WideRow local = {0}, sum;
+    alignas(64) WideRow local = {0}, through = {0}, sum;
     uint32_t count = lights->count - lights->infinite_first;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         out->local[k] = count == 0 ? 1.0f : 0.0f;
@@ -108,7 +111,10 @@ void lights_find_chances(const Lights *lights, const WideRow positions[3], const
         return;
     if (lights->tree)
         light_tree_irradiance_points(lights->tree, positions, normals, live, local);
-    claim(lights, normals, sides, local, out->infinite, sum);
+    if (lights->portals)
+        portals_irradiance(lights->portals, &(PortalPoints){positions, normals, sides}, live,
+                           through);
+    claim(lights, normals, sides, local, through, out->infinite, sum);
     for (uint32_t k = 0; k < SSL_BLOCK && lights->tree; ++k)
         out->local[k] = share_of_local(lights, local[k], sum[k]);
     for (uint32_t k = 0; k < SSL_BLOCK && lights_weigh_infinite(lights); ++k)

@@ -398,13 +398,12 @@ static bool sample_distant(const Source *s, float2 u, uint32_t k, LightRows *out
 static void sample_skies(const Lights *lights, const LightQueries *queries, const Choice *choice,
                          uint16_t lanes, LightRows *out)
 {
-    const SceneEnvironment *e = &lights->scene->environment;
-    bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
+    bool is_mapped = lights->scene->environment.kind != SCENE_ENVIRONMENT_COLOR;
+    const PortalPoints at = {queries->position, queries->normal, queries->sides};
     alignas(64) WideRow u[2] = {{0.0f}};
     WIDE_EACH(k, lanes) u[0][k] = to_unit(choice->pick.u[k]);
     memcpy(u[1], queries->u[1], sizeof u[1]);
-    environment_draw(e, lights->environment, queries->normal, queries->sides, u, lanes, out->wi,
-                     out->place);
+    lights_draw_sky(lights, &at, u, lanes, out);
     WIDE_EACH(k, lanes)
     {
         out->distance_m[k] = INFINITY;

@@ -6,6 +6,7 @@
 #include "sort/light/light_shape.h"
 #include "sort/light/light_tree.h"
 #include "sort/light/light_triangle.h"
+#include "sort/light/portals.h"
 
 typedef enum SourceKind {
     SOURCE_POINT,
@@ -66,6 +67,8 @@ typedef struct SkyLook {
     float uneven;     /* how much of it counts as what scattering hardly finds, [0, 1] */
     /* The standard deviation of the rest, as irradiance, when one scattered ray looks for it: whether it gets through. */
     float doubt;
+    /* The radiance that portals show, as luminance, by what is seen of it through them. */
+    float shown;
 } SkyLook;
 
 /* Returns what the environment claims of light sampling where other sources bring so much irradiance, as irradiance. For an even
@@ -75,6 +78,15 @@ typedef struct SkyLook {
 static inline float sky_claim(const SkyLook *sky, float others)
 {
     return sky->uneven * sky->irradiance + 0.25f * maxf(sky->doubt - others, 0.0f);
+}
+
+/* Returns it at a point to which a sky of radiance 1 brings `through` by way of portals: E of this sky. One scattered ray finds it
+ * with the chance v = through / pi, and samples through portals without much noise. The chance q of these leaves the variance E^2 /
+ * (q + v) + others^2 / (1 - q), about, which is least for q / (1 - q) = (E - v others) / (others (1 + v)). */
+static inline float sky_claim_through(const SkyLook *sky, float others, float through)
+{
+    float brings = sky->shown * through, found = minf(0.318309886f * through, 1.0f) * others;
+    return sky->uneven * sky->irradiance + 0.5f * maxf(brings - found, 0.0f);
 }
 
 /* sources[]: local ones first, then the infinite ones. Every local source, and every triangle of a mesh source,
@@ -88,6 +100,8 @@ struct Lights {
     LightTriangle *triangles; /* [leaf_count] of leaves that are triangles; NULL: none is */
     SkyLook sky;              /* zeros without an environment */
     float suns_irradiance;    /* by the distant ones */
+    Portals *portals;         /* owned; NULL: none, or nothing shines through them */
+    float portal_share;       /* of samples of the sky, where a portal is seen */
     float share_min;          /* of the local ones and of the infinite ones, when there are both */
     double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
     LightShape *shapes; /* [scene->light_count], of the kinds that have one */
@@ -122,6 +136,15 @@ typedef struct LightChances {
  * outside of `live` mean nothing. */
 void lights_find_chances(const Lights *lights, const WideRow positions[3], const WideRow normals[3],
                          const uint32_t sides[SSL_BLOCK], uint16_t live, LightChances *out);
+/* Draws directions to the environment for `lanes`, by u, which is changed, and sets wi, place (pdf: per solid angle) and
+ * is_through_portal of these rows. */
+void lights_draw_sky(const Lights *lights, const PortalPoints *at, WideRow u[2], uint16_t lanes,
+                     LightRows *out);
+/* Makes the densities of places in directions, as the table draws them, those with which lights_draw_sky does. irradiance: by
+ * portals_irradiance. drawn: as in portals_density. There are portals. */
+void lights_weigh_sky(const Lights *lights, const PortalPoints *at, const WideRow irradiance,
+                      const WideRow directions[3], const PortalDraws *drawn, uint16_t lanes,
+                      EnvironmentPlace places[SSL_BLOCK]);
 /* Returns the probability of choosing a leaf of the tree at a point. */
 float lights_leaf_probability(const Lights *lights, const LightQuery *at, uint32_t leaf);
 /* Returns the share of the intensity that a spot sends out at an angle from its axis. */

@@ -33,6 +33,7 @@ typedef struct RectangleLights {
     WideInts is_seen;
     WideRow wi[3], distance_m, pdf, beam;
     WideRow end[3], end_n[3], end_error_m;
+    WideRow irradiance; /* rectangle_lights_irradiance */
     RectangleWork work;
 } RectangleLights;
 
@@ -40,10 +41,17 @@ typedef struct RectangleLights {
 void rectangle_lights_copy(RectangleLights *lights, uint32_t to, uint32_t from);
 /* Samples the rectangles of points [0, count). What comes out for a point does not depend on the others, nor on the CPU. */
 void rectangle_lights_sample(RectangleLights *lights, uint32_t count);
+/* Estimates the irradiance at points [0, count) that a radiance of 1 on the whole rectangle brings, without shadows; where no side
+ * counts, without cosine. u is not read. */
+void rectangle_lights_irradiance(RectangleLights *lights, uint32_t count);
 
 /* Samples them by the code of one class of CPUs: see rectangle_light_rows.inl. count: a multiple of 4. */
 void rectangle_light_rows(RectangleLights *lights, uint32_t count);
 void rectangle_light_rows_v3(RectangleLights *lights, uint32_t count);
 void rectangle_light_rows_v4(RectangleLights *lights, uint32_t count);
+/* And their irradiances. */
+void rectangle_irradiance_rows(RectangleLights *lights, uint32_t count);
+void rectangle_irradiance_rows_v3(RectangleLights *lights, uint32_t count);
+void rectangle_irradiance_rows_v4(RectangleLights *lights, uint32_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* The loops over points that sample rectangles. spherical_rectangle_rows.c, _v3.c and _v4.c compile this for each class of CPUs,
- * under the name RECTANGLE_LIGHT_ROWS, after SPHERICAL_RECTANGLE_ROWS; the compiler computes as many at once as the CPU has lanes.
- * Bits are the same in every class. */
+ * under the names RECTANGLE_LIGHT_ROWS and RECTANGLE_IRRADIANCE_ROWS, after SPHERICAL_RECTANGLE_ROWS; the compiler computes as many at
+ * once as the CPU has lanes. Bits are the same in every class. */
 #include "sort/light/rectangle_light.h"
 
 /* --- shapes ------------------------------------------------------------------------------------- */
@@ -193,4 +193,25 @@ void RECTANGLE_LIGHT_ROWS(RectangleLights *lights, uint32_t count)
         shine(lights, count);
     for (uint32_t k = 0; k < count && !has_spread; ++k)
         lights->beam[k] = 1.0f;
+}
+
+void RECTANGLE_IRRADIANCE_ROWS(RectangleLights *lights, uint32_t count)
+{
+    const RectangleWork *w = &lights->work;
+    (void)load_shapes(lights, count);
+    see(lights, count);
+    for (uint32_t k = 0; k < count; ++k) {
+        const SphericalRectangles *rows = &w->seen;
+        SphericalRectangle r =
+            spherical_rectangle(rows->x0[k], rows->x1[k], rows->y0[k], rows->y1[k], rows->depth[k]);
+        const RectangleSurface surface = {rows->normal[0][k], rows->normal[1][k],
+                                          rows->normal[2][k], rows->above[k], rows->below[k]};
+        At way = to_centre(lights, k);
+        double distance = sqrt(product(way, way));
+        double by_area = w->height[k] * w->area[k] / (distance * distance * distance);
+        bool is_wide = r.solid_angle > RECTANGLE_SOLID_ANGLE_MIN_SR;
+        double all = spherical_rectangle_mean_cosine(&r, &surface) *
+                     (is_wide ? r.solid_angle : by_area);
+        lights->irradiance[k] = (float)(w->height[k] > 0.0 ? all : 0.0);
+    }
 }

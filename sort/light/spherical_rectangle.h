@@ -98,11 +98,17 @@ typedef struct RectangleSurface {
 /* The least cosine that counts, since lobes may have other normals, and the cosine between corners is not bilinear. */
 static const double rectangle_cosine_min = 0.02;
 
-static inline double surface_cosine(const RectangleSurface *s, double x, double y, double depth)
+static inline double surface_side_cosine(const RectangleSurface *s, double x, double y,
+                                         double depth)
 {
     double cosine = (s->x * x + s->y * y + s->z * depth) / sqrt(x * x + y * y + depth * depth);
     double above = s->above * cosine, below = -s->below * cosine;
-    double most = above > below ? above : below;
+    return above > below ? above : below;
+}
+
+static inline double surface_cosine(const RectangleSurface *s, double x, double y, double depth)
+{
+    double most = surface_side_cosine(s, x, y, depth);
     return most > rectangle_cosine_min ? most : rectangle_cosine_min;
 }
 
@@ -116,6 +122,21 @@ static inline Bilinear spherical_rectangle_cosine(const SphericalRectangle *r,
     double d = surface_cosine(s, r->x1, r->y1, r->depth);
     double scale = 4.0 / (a + b + c + d);
     return (Bilinear){a * scale, b * scale, c * scale, d * scale};
+}
+
+/* Returns the mean of that cosine; 0 where the rectangle lies below the horizon, and 1 where light counts without a cosine. */
+static inline double spherical_rectangle_mean_cosine(const SphericalRectangle *r,
+                                                     const RectangleSurface *s)
+{
+    double a = surface_side_cosine(s, r->x0, r->y0, r->depth);
+    double b = surface_side_cosine(s, r->x1, r->y0, r->depth);
+    double c = surface_side_cosine(s, r->x0, r->y1, r->depth);
+    double d = surface_side_cosine(s, r->x1, r->y1, r->depth);
+    double south = a > b ? a : b, north = c > d ? c : d, least = rectangle_cosine_min;
+    double sum = (a > least ? a : least) + (b > least ? b : least) + (c > least ? c : least) +
+                 (d > least ? d : least);
+    double mean = (south > north ? south : north) > 0.0 ? 0.25 * sum : 0.0;
+    return s->above + s->below > 0.0 ? mean : 1.0;
 }
 
 /* Below this the sum of four angles has lost too much of the solid angle; sampled by area instead, which is as good for what looks

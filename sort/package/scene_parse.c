@@ -78,6 +78,7 @@ static Status parse_root(SceneParser *p, Error *err)
     TRY(parse_instances(p, &root, err));
     TRY(parse_lights(p, &root, err));
     TRY(parse_environment(p, &root, err));
+    TRY(parse_portals(p, &root, err));
     parse_light_groups_end(p);
     TRY(json_get_any(&root, "extras", JSON_OPTIONAL, &extras, err));
     return json_finish(&root, err);
@@ -98,11 +99,11 @@ Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err)
 
 void scene_parser_free(SceneParser *parser)
 {
-    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,
-                          &parser->curve_names,    &parser->light_group_names,
-                          &parser->instance_names, &parser->material_names,
-                          &parser->light_names,    &parser->shader_names,
-                          &parser->texture_keys,   &parser->texture_files};
+    NameIndex *names[] = {
+        &parser->camera_names,      &parser->mesh_names,     &parser->curve_names,
+        &parser->light_group_names, &parser->instance_names, &parser->material_names,
+        &parser->light_names,       &parser->portal_names,   &parser->shader_names,
+        &parser->texture_keys,      &parser->texture_files};
     for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
         name_index_free(names[i]);
     json_destroy(parser->doc);

@@ -4,7 +4,8 @@
  *                    checks them against each other
  *   scene_parse.c    top level, settings, cameras
  *   parse_fields.c, parse_transform.c  what the fields of all sections are made of
- *   parse_meshes.c, parse_curves.c, parse_instances.c, parse_lights.c, parse_material.c
+ *   parse_meshes.c, parse_curves.c, parse_instances.c, parse_lights.c, parse_portals.c,
+ *   parse_material.c
  *
  * Refusals name the file and the field path through base/json.h. Memory comes from one arena whose
  * exhaustion ends the parse by a jump, so nothing here checks for it. */
@@ -24,6 +25,7 @@ enum {
     SCENE_JSON_BYTES_MAX = 256 << 20,
     SCENE_SHADER_BYTES_MAX = 16 << 20,
     SCENE_INSTANCES_MAX = 1 << 24,
+    SCENE_PORTALS_MAX = 1 << 10, /* light sampling weighs all of them */
     SCENE_SECTION_MAX = 1 << 20, /* of the other sections */
     SCENE_VERTICES_MAX = 0x7fffffff
 };
@@ -82,7 +84,7 @@ typedef struct SceneParser {
     ARRAY(uint32_t) texture_file;      /* by texture: its file id */
 
     NameIndex camera_names, mesh_names, curve_names, light_group_names, instance_names,
-        material_names, light_names;
+        material_names, light_names, portal_names;
     NameIndex shader_names, texture_keys, texture_files;
 } SceneParser;
 
@@ -200,6 +202,7 @@ Status parse_emitted_paths(JsonCursor *c, SceneInstance *instance, Error *err) S
 void parse_light_groups_end(SceneParser *p);
 Status parse_lights(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 Status parse_environment(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
+Status parse_portals(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 Status parse_instances(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 

@@ -41,12 +41,13 @@ static Status count_rays(Render *r, LightSight *sight, Error *err)
     return status;
 }
 
-/* Returns whether light is gathered from lights of which one has to be chosen. */
+/* Returns whether light is gathered from lights of which one has to be chosen, or in one of two ways. */
 static bool has_choice(const Render *r)
 {
     const Lights *lights = r->lights.lights;
     return wave_gathers_light(&r->shared) && r->shared.view != WAVE_VIEW_LIGHT && !r->shared.bake &&
-           (lights_count(lights) > 1 || lights_sight_count(lights) >= PARTS_MIN);
+           (lights_count(lights) > 1 || lights_have_portals(lights) ||
+            lights_sight_count(lights) >= PARTS_MIN);
 }
 
 Status render_look_for_lights(Render *r, Error *err)

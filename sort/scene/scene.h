@@ -299,6 +299,14 @@ typedef struct SceneEnvironment {
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;
 
+/* A rectangle where light of the environment comes in, such as a window: it tells light sampling where to look, and is
+ * nothing else. */
+typedef struct ScenePortal {
+    const char *name;
+    mat4 portal_to_world;     /* rotation and translation only; light comes in along -z */
+    float size_x_m, size_y_m; /* centred in the xy plane */
+} ScenePortal;
+
 typedef struct SceneStorage SceneStorage; /* owns the memory of a Scene */
 
 typedef struct Scene {
@@ -317,8 +325,9 @@ typedef struct Scene {
     const SslGroupDesc *groups; /* that materials and one another name */
     const SceneTexture *textures;
     const SceneLight *lights;
+    const ScenePortal *portals;
     uint32_t credit_count, camera_count, mesh_count, instance_count, material_count, shader_count,
-        group_count, texture_count, light_count;
+        group_count, texture_count, light_count, portal_count;
     SceneEnvironment environment;
     SceneSettings settings;
     uint64_t array_bytes; /* memory of all mesh arrays */

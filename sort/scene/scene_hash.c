@@ -205,6 +205,13 @@ static void add_light(HashState *h, const SceneLight *l)
     add_floats(h, values, SORT_COUNT_OF(values));
 }
 
+static void add_portal(HashState *h, const ScenePortal *p)
+{
+    const float size[] = {p->size_x_m, p->size_y_m};
+    add_floats(h, &p->portal_to_world.m[0][0], 16);
+    add_floats(h, size, SORT_COUNT_OF(size));
+}
+
 Hash128 scene_hash(const Scene *scene)
 {
     HashState h;
@@ -229,5 +236,7 @@ Hash128 scene_hash(const Scene *scene)
         hash128_update_text(&h, scene->textures[e->texture].name);
     if (e->kind == SCENE_ENVIRONMENT_MATERIAL)
         hash128_update_u64(&h, e->material);
+    for (uint32_t k = 0; k < scene->portal_count; ++k)
+        add_portal(&h, &scene->portals[k]);
     return hash128_end(&h);
 }

@@ -61,6 +61,7 @@ def everything(folder):
          "max_bounces": 3},
         {"name": "disk", "type": "area_disk", "transform": AT_2_M, "radiance": [4, 5, 6], "radius_m": 0.5, "invisible_to": ["camera"]},
         {"name": "ball", "type": "sphere", "transform": AT_2_M, "radiance": [4, 5, 6], "radius_m": 0.75, "light_group": "balls"}]
+    scene["portals"] = [{"name": "window", "transform": AT_2_M, "size": [1, 2]}]
     scene["environment"].update(strength=0.5, transform=IDENTITY, max_bounces=4)
     return scene
 

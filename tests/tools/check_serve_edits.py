@@ -143,6 +143,18 @@ class Scene:
         if self.content["lights"]:
             self.content["lights"].pop(self.chance.randrange(len(self.content["lights"])))
 
+    def add_portal(self):
+        self.content.setdefault("portals", []).append({"name": self.name("portal"), "size": [self.number(0.5, 3), self.number(0.5, 3)],
+                                                       "transform": self.place(1)})
+
+    def move_portal(self):
+        if self.content.get("portals"):
+            self.chance.choice(self.content["portals"])["transform"] = self.place(1)
+
+    def remove_portal(self):
+        if self.content.get("portals"):
+            self.content["portals"].pop(self.chance.randrange(len(self.content["portals"])))
+
     def change_world(self):
         self.content["environment"] = self.chance.choice([{"color": [self.number(0, 1)] * 3}, {"image": {"file": "textures/map.png"}}])
 
@@ -160,7 +172,8 @@ class Scene:
     def edit(self):
         edit = self.chance.choice([self.add_mesh, self.change_mesh, self.add_material, self.change_material, self.change_parameter,
                                    self.add_instance, self.move_instance, self.remove_instance, self.hide_instance, self.add_light,
-                                   self.remove_light, self.change_world, self.change_camera, self.change_settings, self.change_size])
+                                   self.remove_light, self.add_portal, self.move_portal, self.remove_portal, self.change_world, self.change_camera,
+                                   self.change_settings, self.change_size])
         edit()
         return edit.__name__
 

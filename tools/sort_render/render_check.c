@@ -68,7 +68,10 @@ static void print_lights(const Scene *s, FILE *out)
     for (uint32_t k = 0; k < SORT_COUNT_OF(kinds); ++k)
         if (counts[k])
             fprintf(out, ", %u %s", counts[k], kinds[k]);
-    fprintf(out, "\nenvironment  %s\n", skies[s->environment.kind]);
+    fprintf(out, "\nenvironment  %s", skies[s->environment.kind]);
+    if (s->portal_count > 0)
+        fprintf(out, ", %u portal%s", s->portal_count, s->portal_count == 1 ? "" : "s");
+    fprintf(out, "\n");
 }
 
 static void print_materials(const Scene *s, FILE *out)

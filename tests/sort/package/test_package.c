@@ -138,6 +138,8 @@ static void check_good_scene(const Scene *s)
     assert_true(s->lights[3].is_two_sided && s->lights[3].size_x_m == 2.0f);
     assert_true(s->lights[4].kind == SCENE_LIGHT_DISK && s->lights[4].size_x_m == 1.0f);
     assert_true(s->lights[5].kind == SCENE_LIGHT_SPHERE && s->lights[5].radius_m == 0.75f);
+    assert_int_equal(s->portal_count, 1);
+    assert_true(s->portals[0].size_y_m == 3.0f && s->portals[0].portal_to_world.m[1][3] == 7.0f);
     assert_true(s->environment.kind == SCENE_ENVIRONMENT_IMAGE);
     assert_true(s->environment.strength == 0.5f);
     assert_true(s->environment.world_to_environment.m[0][2] == -1.0f);

@@ -467,6 +467,37 @@ static void test_package_overlapping_zip_bomb(void **state)
     mem_free(names);
 }
 
+/* Light sampling weighs all portals, so there are few. */
+static void test_package_portals_are_limited(void **state)
+{
+    (void)state;
+    char message[KIT_MESSAGE_BYTES];
+    for (uint32_t count = 1024; count <= 1025; ++count) {
+        Scene *scene;
+        StrBuf json = {0};
+        strbuf_append_c(&json, "{\"sort_package\": 1, \"cameras\": [{\"name\": \"C\", "
+                               "\"fov_y_degrees\": 40, \"transform\": [1,0,0,0, 0,1,0,0, "
+                               "0,0,1,4, 0,0,0,1]}], \"portals\": [");
+        for (uint32_t i = 0; i < count; ++i)
+            strbuf_printf(&json,
+                          "%s{\"name\": \"%u\", \"size\": [1, 1], \"transform\": [1,0,0,0, "
+                          "0,1,0,0, 0,0,1,0, 0,0,0,1]}",
+                          i ? ", " : "", i);
+        strbuf_append_c(&json, "]}");
+        package_kit_write("portals", "scene.json", json.data, json.size_bytes);
+        Status status = package_kit_load(package_kit_path("portals"), NULL, &scene, message);
+        if (count == 1024) {
+            assert_int_equal(status, STATUS_OK);
+            assert_int_equal(scene->portal_count, 1024);
+            scene_destroy(scene);
+        } else {
+            package_kit_expect("portals", status, message, STATUS_LIMIT,
+                               "portals: has 1025 entries; at most 1024 are read");
+        }
+        strbuf_free(&json);
+    }
+}
+
 /* Honest streams of 1,000 to 1: each entry is what it says, and all of them are too much. */
 static void test_package_growth_is_limited(void **state)
 {
@@ -536,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_package_bad_folders),
         cmocka_unit_test(test_package_bad_zips),
         cmocka_unit_test(test_package_overlapping_zip_bomb),
+        cmocka_unit_test(test_package_portals_are_limited),
         cmocka_unit_test(test_package_growth_is_limited),
     };
     return cmocka_run_group_tests(tests, package_kit_begin, package_kit_end);

@@ -106,6 +106,7 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
     add_section(&json, "instances", s->instances);
     add_section(&json, "materials", s->materials);
     add_section(&json, "lights", s->lights);
+    add_section(&json, "portals", s->portals);
     if (s->groups)
         strbuf_printf(&json, ",\n \"groups\": {%s}", s->groups);
     if (s->environment)

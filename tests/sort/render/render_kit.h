@@ -32,8 +32,8 @@ typedef struct KitScene {
     const char *camera; /* further fields of the camera, or NULL */
     float eye[3], target[3], fov_y_degrees, aperture_radius_m, focus_distance_m;
     const char *meshes, *instances, *materials, *lights, *environment; /* contents of the arrays */
-    const char *groups;               /* contents of the object, or NULL */
-    const char *curves, *shader_aovs; /* contents of the arrays, or NULL */
+    const char *groups;                         /* contents of the object, or NULL */
+    const char *curves, *shader_aovs, *portals; /* contents of the arrays, or NULL */
 } KitScene;
 void kit_write_scene(const Kit *kit, const KitScene *scene);
 /* The package of a matte ball under a sky; `scene` has the size, the samples and the lights. */

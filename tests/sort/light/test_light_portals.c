@@ -1,0 +1,158 @@
+/* Looking for the sky through portals: densities of draws and of rays that escape agree, and means stay. */
+#include "sort/sampling/sampler.h"
+#include "tests/sort/light/light_kit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Returns a portal that lets light in along `direction`. */
+static ScenePortal portal_at(float3 place, float3 direction, float width, float height)
+{
+    return (ScenePortal){.name = "portal",
+                         .portal_to_world = fixture_shine(place, direction),
+                         .size_x_m = width,
+                         .size_y_m = height};
+}
+
+static Lights *make_lights(SceneFixture *f, const ScenePortal *portals, uint32_t count)
+{
+    f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
+    f->scene.environment.radiance = f3(1, 1, 1);
+    f->scene.environment.environment_to_world = mat4_identity();
+    f->scene.environment.world_to_environment = mat4_identity();
+    f->scene.portals = portals;
+    f->scene.portal_count = count;
+    return kit_lights(f);
+}
+
+/* Returns the density with which light sampling from a surface gives a direction to the sky. */
+static float density(const Lights *lights, float3 position, float3 normal, float3 direction)
+{
+    EnvironmentRays rays = {.sides = {SKY_ABOVE}};
+    WideRow positions[3];
+    LightSky skies[SSL_BLOCK];
+    LightHit hit;
+    wide_set3(rays.direction, 0, direction);
+    wide_set3(rays.normal, 0, normal);
+    wide_set3(positions, 0, position);
+    lights_find_sky(lights, &rays, positions, 1, skies);
+    assert_true(
+        lights_infinite_hit(lights, lights_infinite_count(lights) - 1, direction, &skies[0], &hit));
+    return hit.pdf_solid_angle;
+}
+
+/* Four portals, of which two overlap and one is seen from behind, at several scales and places, with and without a sun and a lamp
+ * to choose from. Directions drawn have the densities that rays there have, but for some at the edges. */
+static void check_densities(float scale, float3 origin, bool has_others)
+{
+    enum { SAMPLES = 20000 };
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    const float3 front = f3_madd(origin, scale, f3(1, 1, 0));
+    const ScenePortal portals[] = {
+        portal_at(front, f3(-1, 0, 0), scale, 0.8f * scale),
+        portal_at(front, f3(-1, -0.2f, 0.1f), 0.4f * scale, 0.3f * scale),
+        portal_at(f3_madd(origin, scale, f3(0, 2, 0.3f)), f3(0, -1, 0), scale, 0.5f * scale),
+        portal_at(f3_madd(origin, scale, f3(0, 1, -2)), f3(0, 0, -1), scale, scale)};
+    SceneFixture *f = fixture_create();
+    if (has_others) {
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_DISTANT,
+                                      .light_to_world = mat4_identity(),
+                                      .emission = f3(1, 1, 1)});
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_POINT,
+                                      .light_to_world =
+                                          mat4_translate(f3_madd(origin, scale, f3(0, 0.5f, 1))),
+                                      .emission = f3_splat(0.3f * scale * scale)});
+    }
+    Lights *lights = make_lights(f, portals, SORT_COUNT_OF(portals));
+    assert_true(lights_have_portals(lights));
+    uint32_t found = 0, differ = 0;
+    ZTest z = {0};
+    for (uint32_t i = 0; i < SAMPLES; ++i) {
+        LightSample s;
+        float3 normal = i % 2 ? f3(0, 1, 0) : f3_normalize(f3(1, 0.5f, -0.2f));
+        float2 u = sampler_2d(&independent, sample_key(3, has_others, i, 31), 1);
+        if (!lights_sample(lights, origin, normal, 0.5f, u, &s) || !s.is_environment) {
+            ztest_add(&z, 0.0);
+            continue;
+        }
+        float same = density(lights, origin, normal, s.wi);
+        differ += fabsf(same - s.pdf_solid_angle) > 1e-3f * s.pdf_solid_angle;
+        ++found;
+        ztest_add(&z, fmax(0.0, (double)f3_dot(s.wi, normal)) / (double)s.pdf_solid_angle);
+    }
+    assert_true(found > SAMPLES / 10);
+    if (differ > found / 500)
+        fail_msg("scale %g: %u of %u densities differ", (double)scale, differ, found);
+    /* The sky's irradiance is pi on every surface, whatever else there is to choose from. */
+    if (ztest_p_value(&z, PI, 1e-3) < KIT_SIGNIFICANCE)
+        fail_msg("scale %g: irradiance %g +- %g", (double)scale, z.mean, ztest_standard_error(&z));
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
+static void test_portals_have_one_density(void **state)
+{
+    (void)state;
+    const float scales[] = {1e-3f, 1.0f, 1e3f};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(scales); ++k)
+        for (int has_others = 0; has_others < 2; ++has_others)
+            check_densities(scales[k], f3(0, 0, 0), has_others);
+    check_densities(1.0f, f3(1e4f, 10.0f, -1e4f), false);
+}
+
+/* Returns how many of `count` samples of the sky from a surface below (0, 1, 0) go through a square there, with an edge of 0.5. */
+static uint32_t count_through(const Lights *lights, const ScenePortal *square, float3 position,
+                              float3 normal, uint32_t count)
+{
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    const mat4 *m = &square->portal_to_world;
+    uint32_t through = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        LightSample s;
+        float2 u = sampler_2d(&independent, sample_key(4, 0, i, 32), 1);
+        if (!lights_sample(lights, position, normal, 0.5f, u, &s))
+            continue;
+        float t = (1.0f - position.y) / s.wi.y;
+        float3 from_centre = f3_sub(f3_madd(position, t, s.wi), f3(0, 1, 0));
+        float x = f3_dot(from_centre, f3(m->m[0][0], m->m[1][0], m->m[2][0]));
+        float y = f3_dot(from_centre, f3(m->m[0][1], m->m[1][1], m->m[2][1]));
+        through += t > 0.0f && fabsf(x) <= 0.2501f && fabsf(y) <= 0.2501f;
+    }
+    return through;
+}
+
+/* From before a portal the share of its samples is fifteen of sixteen, of an even sky, before anything is seen; from behind it, and
+ * from surfaces below whose horizon it lies, there is none. The table sends few through it. */
+static void test_portals_are_seen_from_their_front(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 4000 };
+    SceneFixture *f = fixture_create();
+    const ScenePortal portal = portal_at(f3(0, 1, 0), f3(0, -1, 0), 0.5f, 0.5f);
+    const float3 up = f3(0, 1, 0), down = f3(0, -1, 0);
+    Lights *lights = make_lights(f, &portal, 1);
+    uint32_t before = count_through(lights, &portal, f3(0, 0, 0), up, SAMPLES);
+    assert_in_range(before, 15 * SAMPLES / 16, 63 * SAMPLES / 64);
+    assert_true(count_through(lights, &portal, f3(0, 2, 0), down, SAMPLES) < SAMPLES / 10);
+    assert_true(count_through(lights, &portal, f3(0, 0, 0), down, SAMPLES) < SAMPLES / 10);
+    lights_destroy(lights);
+    f->scene.environment.kind = SCENE_ENVIRONMENT_NONE; /* nothing shines through it */
+    lights = kit_lights(f);
+    assert_false(lights_have_portals(lights));
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_portals_have_one_density),
+        cmocka_unit_test(test_portals_are_seen_from_their_front),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
