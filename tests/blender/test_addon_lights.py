@@ -46,6 +46,30 @@ class LightTest(unittest.TestCase):
                 self.compare()
                 bpy.data.objects.remove(lamp)
 
+    def test_portals_are_exported(self):
+        lamp = self.light("AREA", scale=(2, -3, 1), shape="ELLIPSE", size=0.5, size_y=0.25)
+        lamp.location, lamp.rotation_euler = (1, 2, 3), (0, 0, 0.5)
+        lamp.data.cycles.is_portal = True
+        lamp.visible_camera = False  # which changes nothing, as in Cycles
+        package = kit.export()
+        self.assertEqual(package["lights"], [])
+        portal, = package["portals"]
+        np.testing.assert_allclose(portal["size"], (1, 0.75), rtol=1e-5)
+        transform = np.array(portal["transform"]).reshape(4, 4)
+        np.testing.assert_allclose(transform[:3, 3], (1, 3, -2), atol=1e-6)
+        np.testing.assert_allclose(transform[:3, 2], (0, 1, 0), atol=1e-6)  # light comes in downward, as from a lamp
+        np.testing.assert_allclose(transform[:3, :3] @ transform[:3, :3].T, np.eye(3), atol=1e-6)
+        self.assertAlmostEqual(np.linalg.det(transform[:3, :3]), 1, places=5)
+        lamp.hide_render = True
+        self.assertNotIn("portals", kit.export())
+
+    def test_only_area_lamps_are_portals(self):
+        for kind in ("POINT", "SPOT", "SUN"):
+            self.light(kind).data.cycles.is_portal = True
+        package = kit.export()
+        self.assertEqual(len(package["lights"]), 3)
+        self.assertNotIn("portals", package)
+
     def test_sun(self):
         self.light("SUN", energy=2, angle=0.1)
         self.compare()

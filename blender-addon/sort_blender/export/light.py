@@ -33,7 +33,9 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         report.warn(where, "it is scaled to nothing along an axis and is left out")
         return
     if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
-        return  # shows Cycles where the sky comes in; no light of its own
+        # No light of its own, and Cycles ignores all other settings. Where a disk is a hint, so is the square around it.
+        writer.add("portals", obj.name, {"size": _area_size(light, object_to_world), "transform": axes.place(matrix)})
+        return
     unfollowed.warn(obj, unfollowed.OBJECT, where, report)
     paths = {**_paths(obj, carrier), **links}
     if light_mesh.is_needed(light):
@@ -129,14 +131,18 @@ def _sun(light: bpy.types.SunLight, colour: list[float]) -> dict:
             "angle_degrees": min(math.degrees(light.angle), 179.999)}
 
 
-def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[float]) -> dict:
+def _area_size(light: bpy.types.AreaLight, object_to_world: Matrix) -> list[float]:
     is_even = light.shape in ("SQUARE", "DISK")
     width = light.size * object_to_world.col[0].xyz.length
     height = (light.size if is_even else light.size_y) * object_to_world.col[1].xyz.length
-    width, height = max(width, 1e-6), max(height, 1e-6)
+    return [max(width, 1e-6), max(height, 1e-6)]
+
+
+def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[float]) -> dict:
+    size = _area_size(light, object_to_world)
     is_round = light.shape in ("DISK", "ELLIPSE")
-    area = width * height * (math.pi / 4 if is_round else 1)
-    record = {"type": "area_ellipse" if is_round else "area_rectangle", "size": [width, height],
+    area = size[0] * size[1] * (math.pi / 4 if is_round else 1)
+    record = {"type": "area_ellipse" if is_round else "area_rectangle", "size": size,
               "radiance": _scaled(colour, light_mesh.AREA_RADIANCE / (area if light_power.is_normalized(light) else 1))}
     if light_mesh.is_grid(light):
         record["spread_degrees"] = light_mesh.spread_degrees(light)
