@@ -345,7 +345,8 @@ static const char *number_instead(Lexer *l, Str number, Str rest)
         return "a decimal or a hexadecimal number, as 5 or 0x5: there are no binary ones";
     if (str_equal_c(rest, "deg"))
         return arena_printf(l->arena, "radians(%.*s): angles are in radians", STR_ARG(number));
-    if (is_name_start(rest.data[0]) && number.data[number.size_bytes - 1] != 'e')
+    if (rest.size_bytes > 0 && is_name_start(rest.data[0]) &&
+        number.data[number.size_bytes - 1] != 'e')
         return arena_printf(
             l->arena, "an operator between %.*s and '%.*s', or a name that begins with a letter",
             STR_ARG(number), STR_ARG(rest));
