@@ -80,11 +80,19 @@ typedef struct Binding {
 /* A type that is made of another: diff_pair<T>, differential<T>. */
 typedef enum DiffType { DIFF_TYPE_NONE, DIFF_TYPE_PAIR, DIFF_TYPE_DIFFERENTIAL } DiffType;
 
-/* A type as written: `float3`, `Ray`, `float[4]`, `diff_pair<float3>`. */
+/* The types in < > after a name: Pair<float3>, f<Disc>. */
+typedef struct TypeArgs {
+    Span span; /* with the brackets */
+    struct TypeName *items;
+    uint32_t count;
+} TypeArgs;
+
+/* A type as written: `float3`, `Ray`, `Pair<Ray>`, `float[4]`, `diff_pair<float3>`. */
 typedef struct TypeName {
     Span span;
     SslType basic; /* when struct_name and inner are NULL */
     const char *struct_name;
+    TypeArgs args; /* of struct_name */
     DiffType diff;
     const struct TypeName *inner; /* the T of diff_pair<T>; NULL: an ordinary type */
     bool is_bad;                  /* it was reported */
@@ -143,6 +151,7 @@ typedef struct DiffTarget {
     Span owner_span;
     const char *name; /* the function; NULL: `inner` is derived */
     Span name_span;
+    const TypeArgs *owner_args, *args; /* those of fwd_diff(S<T>.f<U>); NULL: none */
     const struct DiffTarget *inner;
 } DiffTarget;
 
@@ -166,6 +175,7 @@ struct Expr {
     /* NAME, CALL, MEMBER, GLOBAL, ATTRIBUTE, CLOSURE, ASK, TEXTURE, STRING (its text) */
     const char *name;
     Span name_span;
+    TypeArgs *type_args; /* CALL, and NAME in fwd_diff(f<T>): the types that it names; NULL: none */
     TypeName *type_name; /* CONSTRUCT, with a keyword */
     TextureCall *texture;
     const DiffTarget *target; /* CALL of a derivative; NULL: of a function */
@@ -257,17 +267,27 @@ typedef struct BsdfDecl {
 struct StructDecl {
     Span span;
     const char *name;
+    Span end; /* the closing brace */
+    TypeParamList
+        type_params; /* if any, it is generic: never checked, but copied for each instance */
     VarList members;
     InterfaceNames interfaces;
-    uint32_t method_count; /* with those beyond the limit */
-    FuncDecl *methods;     /* checked: linked by next_overload, in the order of the source */
-    InterfaceList all;     /* checked: the interfaces and all that they include, each once */
-    const Type *type;      /* checked */
+    FuncList parsed_methods; /* of a generic struct: they are copied with it */
+    uint32_t method_count;   /* with those beyond the limit */
     bool is_library;
-    bool is_pair; /* checked: diff_pair<T>, made by the checker */
-    /* Checked: it stands for a type parameter while the generic function itself is checked. Its methods are those of its
-     * interfaces. */
+    /* checked */
+    FuncDecl *methods;   /* linked by next_overload, in the order of the source */
+    InterfaceList all;   /* the interfaces and all that they include, each once */
+    const Type *type;    /* NULL: not complete, or generic */
+    StructDecl *generic; /* it is an instance of that */
+    StructDecl *first; /* of a generic struct: the instance for unknown types; NULL: not complete */
+    const Binding *bindings; /* of an instance: what the names of its type parameters stand for */
+    bool is_pair;            /* diff_pair<T>, made by the checker */
+    /* It stands for a type parameter, or for its differential, while the generic function or struct itself is checked. Its
+     * methods are those of its interfaces. */
     bool is_abstract;
+    bool has_unknown;         /* it is abstract, or made of what is */
+    const Type *differential; /* of an abstract one; NULL: none is known */
 };
 
 /* interface Name : Others { methods without bodies } */
@@ -310,8 +330,9 @@ struct FuncDecl {
     bool is_of_bsdf;       /* a shader that the parser made of a bsdf */
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
     bool is_library;
-    bool is_sized;   /* standard library only: has parameters T[], arrays of any one size */
-    bool is_bad;     /* the parser reported something in it */
+    bool is_sized; /* standard library only: has parameters T[], arrays of any one size */
+    bool
+        is_bad; /* something in it was reported by the parser, or in the signature if it is generic */
     bool is_no_diff; /* its result has no derivative */
     TypeName return_name;
     VarList params;
@@ -321,7 +342,8 @@ struct FuncDecl {
     TypeParamList
         type_params; /* if any, it is generic: never checked, but copied for each instance */
     /* checked */
-    FuncDecl *generic; /* it is an instance of that */
+    FuncDecl *generic; /* it is an instance of that, or the method of an instance of its struct */
+    bool is_pending;   /* a method of an instance that nothing has called yet: not checked */
     /* A generic function has its instances, the first for unknown types; that one has those that it needs for these types. */
     FuncList instances;
     const Binding *bindings; /* what its type names stand for */

@@ -12,10 +12,21 @@ static ExprList clone_exprs(const ExprList *list, Arena *arena)
     return (ExprList){items, list->count};
 }
 
+static TypeName clone_type_name(const TypeName *name, Arena *arena);
+
+TypeArgs ast_clone_type_args(const TypeArgs *args, Arena *arena)
+{
+    TypeArgs copy = {args->span, ARENA_ARRAY(arena, TypeName, args->count), args->count};
+    for (uint32_t i = 0; i < args->count; ++i)
+        copy.items[i] = clone_type_name(&args->items[i], arena);
+    return copy;
+}
+
 static TypeName clone_type_name(const TypeName *name, Arena *arena)
 {
     TypeName copy = *name;
     copy.sizes = clone_exprs(&name->sizes, arena);
+    copy.args = ast_clone_type_args(&name->args, arena);
     if (name->inner) {
         TypeName *inner = ARENA_NEW(arena, TypeName);
         *inner = clone_type_name(name->inner, arena);
@@ -57,6 +68,10 @@ static Expr *clone_expr(const Expr *e, Arena *arena)
         copy->c = clone_expr(e->c, arena);
         copy->args = clone_exprs(&e->args, arena);
         copy->type_name = clone_type_name_of(e->type_name, arena);
+        if (e->type_args) {
+            copy->type_args = ARENA_NEW(arena, TypeArgs);
+            *copy->type_args = ast_clone_type_args(e->type_args, arena);
+        }
         copy->texture = e->texture ? clone_texture(e->texture, arena) : NULL;
         place = &copy->a;
     }
@@ -108,6 +123,11 @@ static Stmt *clone_stmt(const Stmt *s, Arena *arena)
         place = &copy->other;
     }
     return first;
+}
+
+VarList ast_clone_members(const StructDecl *decl, Arena *arena)
+{
+    return clone_vars(&decl->members, arena);
 }
 
 FuncDecl *ast_clone_func(const FuncDecl *f, bool with_body, Arena *arena)

@@ -198,9 +198,12 @@ bool parse_at_type(const Parser *p)
                (next == TOKEN_NAME || !name_map_get(&p->misnamed, parse_token(p)->text));
     if (parse_at_diff_type(p))
         return true;
-    return parse_is(p, TOKEN_NAME) && !parse_at_no_diff(p) &&
-           (next == TOKEN_NAME ||
-            (next == TOKEN_OPEN_BRACKET && name_map_get(&p->struct_names, parse_token(p)->text)));
+    if (!parse_is(p, TOKEN_NAME) || parse_at_no_diff(p))
+        return false;
+    if (next == TOKEN_LESS) /* Pair<float> p, Pair<float>[2] p */
+        return parse_at_declared_types(p);
+    return next == TOKEN_NAME ||
+           (next == TOKEN_OPEN_BRACKET && name_map_get(&p->struct_names, parse_token(p)->text));
 }
 
 ExprList parse_sizes(Parser *p)
@@ -215,13 +218,24 @@ ExprList parse_sizes(Parser *p)
     return (ExprList){sizes.data, sizes.count};
 }
 
+/* Ray, Pair<Ray> */
+static void parse_struct_name(Parser *p, TypeName *name)
+{
+    ASSERT(parse_is(p, TOKEN_NAME));
+    name->struct_name = parse_advance(p)->text;
+    if (!parse_is(p, TOKEN_LESS))
+        return;
+    name->args = parse_type_args(p);
+    name->is_bad = p->is_panicking;
+}
+
 TypeName parse_type_name(Parser *p)
 {
     TypeName name = {.span = parse_token(p)->span};
     if (parse_at_diff_type(p))
         parse_diff_type(p, &name);
     else if (parse_is(p, TOKEN_NAME))
-        name.struct_name = parse_advance(p)->text;
+        parse_struct_name(p, &name);
     else if (token_is_type(parse_token(p)->kind, &name.basic))
         parse_advance(p);
     else {
@@ -245,10 +259,7 @@ void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags,
                 .diags = diags,
                 .file = input->file,
                 .ast = ast};
-    name_map_init(&p.struct_names, arena);
     name_map_init(&p.misnamed, arena);
-    for (uint32_t i = 0; i + 1 < input->tokens->count; ++i)
-        if (p.tokens[i].kind == TOKEN_STRUCT && p.tokens[i + 1].kind == TOKEN_NAME)
-            name_map_set(&p.struct_names, p.tokens[i + 1].text, p.ast);
+    parse_scan_names(&p, input->tokens->count);
     parse_file(&p);
 }

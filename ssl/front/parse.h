@@ -36,7 +36,9 @@ typedef struct Parser {
     const char *componentwise; /* the interned word */
     Names *names;
     NameMap struct_names; /* structs that the file declares anywhere; values are not NULL */
-    NameMap misnamed;     /* reserved words that were used as names; each is reported once */
+    NameMap
+        generic_names; /* of structs, functions and methods with type parameters, in the same way */
+    NameMap misnamed;  /* reserved words that were used as names; each is reported once */
     Arena *arena;
     DiagList *diags;
     Ast *ast;
@@ -111,8 +113,26 @@ bool parse_at_no_diff(const Parser *p); /* the word, before a declaration or an 
 /* After fwd_diff(f), at the next '(': what is derived; NULL after a report. */
 const DiffTarget *parse_diff_target(Parser *p, const Expr *head);
 bool parse_is_diff_word(const char *name, bool *out_is_backward); /* fwd_diff, bwd_diff */
+
+/* parse_types.c: types in < >, of which there are parameters, <T : IShape>, and arguments, <float, Pair<int>>. */
 /* Takes the '>' that closes a '<', which may be the first half of `>>` or `>=`. */
 bool parse_close_angle(Parser *p, const char *where);
+/* Notes which names of the file are of structs, and which have type parameters. */
+void parse_scan_names(Parser *p, uint32_t token_count);
+/* Whether the name at the next token, or the last one, and what follows read as Pair<types> before a name, or as f<types> before a
+ * call, and not as comparisons. */
+bool parse_at_declared_types(const Parser *p);
+bool parse_at_call_types(const Parser *p);
+TypeArgs parse_type_args(Parser *p);        /* at '<' */
+TypeParamList parse_type_params(Parser *p); /* at '<' */
+/* Type parameters are names of types, as those of structs are, from their list to the end of the body. `outer` are those of
+ * the struct around; they stay so. */
+void parse_name_types(Parser *p, const TypeParamList *params, bool are_types,
+                      const TypeParamList *outer);
+InterfaceNames parse_accept_interfaces(Parser *p,
+                                       TokenKind separator); /* ": Name, Name", possibly none */
+/* Whether interface number `index`, from 0, is among those that there may be. Reports the first that is not. */
+bool parse_may_have_interface(Parser *p, uint32_t index, Span span);
 
 bool parse_at_bsdf(const Parser *p);
 void parse_bsdf(Parser *p);

@@ -123,15 +123,6 @@ VarList parse_params(Parser *p)
     return (VarList){params.data, params.count};
 }
 
-/* Whether interface number `index`, from 0, is among those that there may be. Reports the first that is not. */
-static bool may_have_interface(Parser *p, uint32_t index, Span span)
-{
-    if (index == SSL_MAX_INTERFACES)
-        report(p->diags, TOO_MANY_INTERFACES, span,
-               arena_printf(p->arena, "%d", SSL_MAX_INTERFACES));
-    return index < SSL_MAX_INTERFACES;
-}
-
 /* Whether method number `index` of a struct or an interface may be there. Reports the first that may not. */
 static bool may_have_method(Parser *p, uint32_t index, Span span, const char *owner)
 {
@@ -139,58 +130,6 @@ static bool may_have_method(Parser *p, uint32_t index, Span span, const char *ow
         report(p->diags, TOO_MANY_METHODS, span, arena_printf(p->arena, "%d", SSL_MAX_METHODS),
                owner);
     return index < SSL_MAX_METHODS;
-}
-
-/* Name, Name ... or Name & Name ..., after ':' */
-static InterfaceNames parse_interface_names(Parser *p, TokenKind separator)
-{
-    ARRAY(InterfaceName) names = {0};
-    uint32_t index = 0;
-    do {
-        InterfaceName name;
-        name.name = parse_name(p, "of an interface", false, &name.span);
-        if (!name.name)
-            break;
-        if (may_have_interface(p, index++, name.span))
-            array_push(p->arena, &names, name);
-    } while (parse_accept(p, separator));
-    return (InterfaceNames){names.data, names.count};
-}
-
-static InterfaceNames accept_interface_names(Parser *p, TokenKind separator)
-{
-    return parse_accept(p, TOKEN_COLON) ? parse_interface_names(p, separator) : (InterfaceNames){0};
-}
-
-/* <T, U : IShape>, at '<' */
-static TypeParamList parse_type_params(Parser *p)
-{
-    ARRAY(TypeParam) params = {0};
-    parse_advance(p);
-    do {
-        TypeParam param = {0};
-        param.name = parse_name(p, "of a type", false, &param.span);
-        if (!param.name)
-            break;
-        param.interfaces = accept_interface_names(p, TOKEN_AND);
-        array_push(p->arena, &params, param);
-    } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
-    if (params.count > SSL_MAX_PARAMS) {
-        parse_report(p, TOO_MANY_PARAMS, params.data[SSL_MAX_PARAMS].span,
-                     arena_printf(p->arena, "%d", SSL_MAX_PARAMS));
-        params.count = SSL_MAX_PARAMS;
-    }
-    if (!p->is_panicking)
-        parse_close_angle(p, "after the types");
-    return (TypeParamList){params.data, params.count};
-}
-
-/* Type parameters are names of types, as those of structs are, from their list to the end of the body. */
-static void name_types(Parser *p, const TypeParamList *params, bool are_types)
-{
-    for (uint32_t i = 0; i < params->count; ++i)
-        if (name_map_get(&p->struct_names, params->items[i].name) != p->ast)
-            name_map_set(&p->struct_names, params->items[i].name, are_types ? &p->at : NULL);
 }
 
 /* After the parameters. The body is read even if there was something wrong in these. */
@@ -218,12 +157,12 @@ static void parse_function(Parser *p, FuncDecl node)
         node.type_params = parse_type_params(p);
     if (p->is_panicking)
         return;
-    name_types(p, &node.type_params, true);
+    parse_name_types(p, &node.type_params, true, NULL);
     node.params = parse_params(p);
     bool is_lost = p->is_panicking && !parse_is(p, TOKEN_OPEN_BRACE);
     if (!is_lost)
         parse_body_or_end(p, &node);
-    name_types(p, &node.type_params, false);
+    parse_name_types(p, &node.type_params, false, NULL);
     if (is_lost)
         return;
     node.is_bad = diag_error_count(p->diags) > errors_before;
@@ -253,13 +192,9 @@ static VarDecl *make_this(Parser *p, const FuncDecl *method)
     return make_var(p, this);
 }
 
-/* After the type of what stands in a struct or an interface: name (params). Returns false if it could not be read. */
-static bool parse_method_head(Parser *p, FuncDecl *node)
+/* After the name of what stands in a struct or an interface: (params). Returns false if it could not be read. */
+static bool parse_method_params(Parser *p, FuncDecl *node)
 {
-    ASSERT(parse_is(p, TOKEN_NAME));
-    node->is_library = p->is_library;
-    node->name = parse_advance(p)->text;
-    node->span = parse_last_span(p);
     VarList own = parse_params(p);
     if (p->is_panicking)
         return false;
@@ -270,26 +205,53 @@ static bool parse_method_head(Parser *p, FuncDecl *node)
     return true;
 }
 
-/* After the type of what stands in a struct: name (params) body. */
-static void parse_method(Parser *p, StructDecl *owner, FuncDecl node)
+/* The name of what stands in a struct or an interface. */
+static void parse_method_name(Parser *p, FuncDecl *node)
 {
-    uint32_t errors_before = diag_error_count(p->diags);
-    node.owner = owner;
-    if (!parse_method_head(p, &node))
-        return;
+    ASSERT(parse_is(p, TOKEN_NAME));
+    node->is_library = p->is_library;
+    node->name = parse_advance(p)->text;
+    node->span = parse_last_span(p);
+}
+
+/* After the name of a method: (params) body. Returns false if it could not be read. */
+static bool parse_method_body(Parser *p, FuncDecl *node)
+{
+    if (!parse_method_params(p, node))
+        return false;
     if (!parse_is(p, TOKEN_OPEN_BRACE)) {
         bool is_const = parse_is(p, TOKEN_CONST);
         parse_expect(p, TOKEN_OPEN_BRACE, "before the body: a method is written in its struct");
         if (is_const)
             report(p->diags, NOTE_WRITE, (Span){0},
                    "it without const: only a [mutating] method changes its value");
-        return;
+        return false;
     }
-    node.body = parse_block(p);
+    node->body = parse_block(p);
+    return true;
+}
+
+/* After the type of what stands in a struct: name <types> (params) body. */
+static void parse_method(Parser *p, StructDecl *owner, FuncDecl node)
+{
+    uint32_t errors_before = diag_error_count(p->diags);
+    node.owner = owner;
+    parse_method_name(p, &node);
+    if (parse_is(p, TOKEN_LESS))
+        node.type_params = parse_type_params(p);
+    if (p->is_panicking)
+        return;
+    parse_name_types(p, &node.type_params, true, &owner->type_params);
+    bool is_read = parse_method_body(p, &node);
+    parse_name_types(p, &node.type_params, false, &owner->type_params);
     node.is_bad = diag_error_count(p->diags) > errors_before;
+    if (!is_read || !may_have_method(p, owner->method_count++, node.span, owner->name))
+        return;
     FuncDecl *method = ARENA_NEW(p->arena, FuncDecl);
     *method = node;
-    if (may_have_method(p, owner->method_count++, node.span, owner->name))
+    if (owner->type_params.count > 0)
+        array_push(p->arena, &owner->parsed_methods, method);
+    else
         array_push(p->arena, &p->ast->funcs, method);
 }
 
@@ -304,7 +266,8 @@ static void parse_struct_item(Parser *p, StructDecl *decl, VarArray *members)
     *type_name = method.return_name = parse_type_name(p);
     if (p->is_panicking)
         return;
-    if (parse_is(p, TOKEN_NAME) && parse_next_kind(p) == TOKEN_OPEN) {
+    TokenKind next = parse_next_kind(p);
+    if (parse_is(p, TOKEN_NAME) && (next == TOKEN_OPEN || next == TOKEN_LESS)) {
         parse_method(p, decl, method);
         return;
     }
@@ -336,7 +299,7 @@ static void name_this(Parser *p, bool is_type)
                  is_type ? &p->at : NULL);
 }
 
-/* struct Name { type member, ...; ... }; */
+/* struct Name <types> : Interfaces { type member, ...; ... }; */
 static void parse_struct(Parser *p)
 {
     VarArray members = {0};
@@ -344,15 +307,22 @@ static void parse_struct(Parser *p)
     parse_advance(p);
     decl->name = parse_name(p, "after 'struct'", false, &decl->span);
     decl->is_library = p->is_library;
+    if (decl->name && parse_is(p, TOKEN_LESS))
+        decl->type_params = parse_type_params(p);
+    if (p->is_panicking)
+        return;
     if (decl->name)
-        decl->interfaces = accept_interface_names(p, TOKEN_COMMA);
+        decl->interfaces = parse_accept_interfaces(p, TOKEN_COMMA);
     Span open = parse_token(p)->span;
     if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the struct's members"))
         return;
     name_this(p, true);
+    parse_name_types(p, &decl->type_params, true, NULL);
     while (may_have_item(p))
         parse_struct_item(p, decl, &members);
+    parse_name_types(p, &decl->type_params, false, NULL);
     name_this(p, false);
+    decl->end = parse_token(p)->span;
     decl->members = (VarList){members.data, members.count};
     array_push(p->arena, &p->ast->structs, decl);
     if (parse_close(p, TOKEN_CLOSE_BRACE, open))
@@ -385,7 +355,8 @@ static void parse_requirement(Parser *p, InterfaceDecl *decl)
         parse_report(p, INTERFACE_MEMBER, parse_token(p)->span, decl->name);
         return;
     }
-    if (!parse_method_head(p, &method))
+    parse_method_name(p, &method);
+    if (!parse_method_params(p, &method))
         return;
     if (parse_is(p, TOKEN_OPEN_BRACE)) {
         parse_report(p, INTERFACE_MEMBER, parse_token(p)->span, decl->name);
@@ -405,7 +376,7 @@ static void parse_interface(Parser *p)
     parse_advance(p);
     decl->name = parse_name(p, "after 'interface'", false, &decl->span);
     if (decl->name)
-        decl->interfaces = accept_interface_names(p, TOKEN_COMMA);
+        decl->interfaces = parse_accept_interfaces(p, TOKEN_COMMA);
     Span open = parse_token(p)->span;
     if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the interface's methods"))
         return;
@@ -413,7 +384,7 @@ static void parse_interface(Parser *p)
     while (may_have_item(p))
         parse_requirement(p, decl);
     name_this(p, false);
-    if (may_have_interface(p, p->ast->interface_count++, decl->span))
+    if (parse_may_have_interface(p, p->ast->interface_count++, decl->span))
         array_push(p->arena, &p->ast->interfaces, decl);
     parse_close(p, TOKEN_CLOSE_BRACE, open);
 }

@@ -118,21 +118,6 @@ bool parse_at_diff_type(const Parser *p)
            strcmp(inner->text, "differential") == 0;
 }
 
-bool parse_close_angle(Parser *p, const char *where)
-{
-    Token *token = &p->tokens[p->at];
-    TokenKind rest = token->kind == TOKEN_SHR             ? TOKEN_GREATER
-                     : token->kind == TOKEN_GREATER_EQUAL ? TOKEN_ASSIGN
-                     : token->kind == TOKEN_SHR_ASSIGN    ? TOKEN_GREATER_EQUAL
-                                                          : TOKEN_END;
-    if (rest == TOKEN_END)
-        return parse_expect(p, TOKEN_GREATER, where);
-    token->kind = rest;
-    token->text = token_kind_text(rest);
-    ++token->span.begin;
-    return true;
-}
-
 void parse_diff_type(Parser *p, TypeName *name)
 {
     const Token *word = parse_advance(p);
@@ -195,13 +180,16 @@ const DiffTarget *parse_diff_target(Parser *p, const Expr *head)
     if (of && of->kind == EXPR_NAME) {
         target->name = of->name;
         target->name_span = of->span;
+        target->args = of->type_args;
         return target;
     }
     if (of && of->kind == EXPR_MEMBER && of->a->kind == EXPR_NAME) {
         target->owner = of->a->name;
         target->owner_span = of->a->span;
+        target->owner_args = of->a->type_args;
         target->name = of->name;
         target->name_span = of->name_span;
+        target->args = of->type_args;
         return target;
     }
     if (of && of->kind == EXPR_CALL && !of->target &&

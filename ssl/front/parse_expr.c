@@ -267,13 +267,27 @@ static Expr *parse_diff_call(Parser *p, const Expr *head)
                           .args = args});
 }
 
-/* name, or name(arguments) */
+/* Takes the <types> after the name, if a call names some. Returns false after a report. */
+static bool parse_call_types(Parser *p, Expr *e)
+{
+    if (!parse_is(p, TOKEN_LESS) || !parse_at_call_types(p))
+        return true;
+    e->type_args = ARENA_NEW(p->arena, TypeArgs);
+    *e->type_args = parse_type_args(p);
+    return !p->is_panicking;
+}
+
+/* name, name(arguments) or name<types>(arguments); name<types> alone in fwd_diff( ) */
 static Expr *parse_name_or_call(Parser *p)
 {
     const Token *token = parse_advance(p);
     Expr e = {
         .kind = EXPR_NAME, .span = token->span, .name = token->text, .name_span = token->span};
     bool is_backward;
+    if (!parse_call_types(p, &e))
+        return error_expr(p, token->span);
+    if (e.type_args)
+        e.span = span_join(e.span, e.type_args->span);
     if (parse_accept(p, TOKEN_OPEN)) {
         Span close;
         e.kind = EXPR_CALL;
@@ -377,14 +391,16 @@ static Expr *parse_primary(Parser *p)
     return error_expr(p, token->span);
 }
 
-/* value.name, or value.name(arguments), after the '.' */
+/* value.name, value.name(arguments) or value.name<types>(arguments), after the '.' */
 static Expr *parse_member(Parser *p, Expr *value)
 {
     Expr e = {.kind = EXPR_MEMBER, .a = value};
     e.name = parse_name(p, "after '.'", true, &e.name_span);
     if (!e.name)
         return error_expr(p, value->span);
-    Span end = e.name_span;
+    if (!parse_call_types(p, &e))
+        return error_expr(p, value->span);
+    Span end = e.type_args ? e.type_args->span : e.name_span;
     if (parse_accept(p, TOKEN_OPEN)) {
         e.kind = EXPR_CALL;
         e.args = parse_arguments(p, &end);

@@ -218,12 +218,10 @@ static const char *habit_at_end(const Parser *p, TokenKind wanted)
     return wanted == TOKEN_CLOSE ? "',' or an operator between the two" : NULL;
 }
 
-/* Whether the declaration is that of a struct or an interface. */
-static bool is_in_types(const Parser *p)
+static bool is_in_interface(const Parser *p)
 {
     const Token *start = &p->tokens[p->start];
-    return start->kind == TOKEN_STRUCT ||
-           (start->kind == TOKEN_NAME && strcmp(start->text, "interface") == 0);
+    return start->kind == TOKEN_NAME && strcmp(start->text, "interface") == 0;
 }
 
 /* The expected token is another one. */
@@ -239,9 +237,9 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
         return is == TOKEN_IF || is == TOKEN_FOR || is == TOKEN_WHILE || is == TOKEN_RETURN
                    ? "statements in a shader or a function"
                    : NULL;
-    if (is == TOKEN_LESS && is_in_types(p))
-        return "a function for any T, name<T>(T x): structs, interfaces and methods have no type "
-               "parameters";
+    if (is == TOKEN_LESS && is_in_interface(p))
+        return "a function for any T, name<T : IShape>(T x): interfaces and their methods have no "
+               "type parameters";
     if (wanted == TOKEN_NAME && is == TOKEN_OPEN && p->tokens[p->start].kind == TOKEN_STRUCT)
         return "a type before the method's name, or Name(1, 2), with all members: there are no "
                "constructors";

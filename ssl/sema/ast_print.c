@@ -14,19 +14,54 @@ static void begin(uint32_t indent, const char *text, StrBuf *out)
     strbuf_append_c(out, text);
 }
 
+static void print_type_text(const Type *t, StrBuf *out)
+{
+    const Type *element = t;
+    while (element->kind == TYPE_ARRAY)
+        element = element->element;
+    strbuf_append_c(out, element->kind == TYPE_STRUCT  ? element->decl->name
+                         : element->kind == TYPE_BASIC ? ssl_type_name(element->basic)
+                                                       : "?");
+    for (; t->kind == TYPE_ARRAY; t = t->element)
+        strbuf_printf(out, "[%u]", t->count);
+}
+
 static void print_type(const Type *t, StrBuf *out)
 {
     if (!t)
         return;
-    const Type *element = t;
-    while (element->kind == TYPE_ARRAY)
-        element = element->element;
-    strbuf_printf(out, " : %s",
-                  element->kind == TYPE_STRUCT  ? element->decl->name
-                  : element->kind == TYPE_BASIC ? ssl_type_name(element->basic)
-                                                : "?");
-    for (; t->kind == TYPE_ARRAY; t = t->element)
-        strbuf_printf(out, "[%u]", t->count);
+    strbuf_append_c(out, " : ");
+    print_type_text(t, out);
+}
+
+/* <Pair<float>, int>, as written */
+static void print_type_args(const TypeArgs *args, StrBuf *out)
+{
+    for (uint32_t i = 0; args && i < args->count; ++i) {
+        const TypeName *name = &args->items[i];
+        strbuf_append_c(out, i > 0 ? ", " : "<");
+        for (; name->inner; name = name->inner)
+            strbuf_append_c(out, name->diff == DIFF_TYPE_PAIR ? "diff_pair " : "differential ");
+        strbuf_append_c(out, name->struct_name ? name->struct_name : ssl_type_name(name->basic));
+        print_type_args(&name->args, out);
+        for (uint32_t k = 0; k < args->items[i].sizes.count; ++k)
+            strbuf_append_c(out, "[]");
+        strbuf_append_c(out, i + 1 == args->count ? ">" : "");
+    }
+}
+
+/* The <T, U> of what is generic, or what they stand for in an instance. */
+static void print_type_params(const TypeParamList *params, const Binding *bound, StrBuf *out)
+{
+    for (uint32_t i = 0; i < params->count; ++i) {
+        strbuf_append_c(out, i > 0 ? ", " : "<");
+        if (bound)
+            print_type_text(bound->type, out);
+        else
+            strbuf_append_c(out, params->items[i].name);
+        bound = bound ? bound->next : NULL;
+        strbuf_append_c(out, i + 1 == params->count ? ">" : "");
+    }
 }
 
 static const char *kind_name(const Expr *e)
@@ -75,6 +110,7 @@ static void print_detail(const Expr *e, StrBuf *out)
     default:
         if (e->name)
             strbuf_printf(out, " %s", e->name);
+        print_type_args(e->type_args, out);
     }
 }
 
@@ -148,6 +184,9 @@ static void print_func(const FuncDecl *f, StrBuf *out)
                   : f->owner   ? "method"
                                : "function",
                   f->owner ? f->owner->name : "", f->owner ? "." : "", f->name);
+    print_type_params(&f->type_params, NULL, out);
+    if (f->generic)
+        print_type_params(&f->generic->type_params, f->bindings, out);
     print_type(f->return_type, out);
     strbuf_append_char(out, '\n');
     for (uint32_t i = 0; i < f->params.count; ++i)
@@ -160,7 +199,9 @@ void ast_print(const Ast *ast, StrBuf *out)
 {
     for (uint32_t i = 0; i < ast->structs.count; ++i) {
         const StructDecl *decl = ast->structs.data[i];
-        strbuf_printf(out, "struct %s\n", decl->name);
+        strbuf_printf(out, "struct %s", decl->name);
+        print_type_params(&decl->type_params, NULL, out);
+        strbuf_append_char(out, '\n');
         for (uint32_t k = 0; k < decl->members.count; ++k)
             print_var(decl->members.items[k], 1, out);
     }

@@ -1,5 +1,6 @@
 /* Checks of calls: the choice of the function, the arguments, and the entry in the call graph. */
 #include "base/check.h"
+#include "ssl/front/ast_clone.h"
 #include "ssl/sema/overload.h"
 #include <string.h>
 
@@ -53,6 +54,12 @@ static Expr *report_unknown(Sema *s, Expr *e)
         }
     }
     name_map_init(&seen, s->arena);
+    if (e->type_args && scope_find(s, e->name)) {
+        report(s->diags, NOT_GENERIC, e->type_args->span, e->name,
+               "a variable, and what stands between < and > reads as types");
+        report(s->diags, NOTE_WRITE, (Span){0}, "a < b && b > c to compare with both");
+        return expr_error(e);
+    }
     if (!sema_is_news(s, e->name))
         return expr_error(e);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
@@ -336,7 +343,19 @@ static void report_not_differentiable(Sema *s, const DiffTarget *target, const C
 static bool diff_methods(Sema *s, const DiffTarget *target, CandidateList *out)
 {
     const StructDecl *decl = find_struct(s, target->owner);
+    if (target->owner_args) {
+        const TypeArgs args = ast_clone_type_args(target->owner_args, s->arena);
+        const Type *type = check_struct_instance(s, target->owner, &args, target->owner_span);
+        if (type_is_error(type))
+            return false;
+        decl = type->decl;
+    }
     const char *word = target->is_backward ? "bwd_diff" : "fwd_diff";
+    if (decl && decl->type_params.count > 0) {
+        report_types_missing(s, decl, target->owner_span,
+                             arena_printf(s->arena, ".%s", target->name));
+        return false;
+    }
     if (!decl || !decl->type) {
         const VarDecl *var = scope_find(s, target->owner);
         report(s->diags, DIFF_OF_WHAT, target->span, word);
@@ -349,7 +368,7 @@ static bool diff_methods(Sema *s, const DiffTarget *target, CandidateList *out)
                    arena_printf(s->arena, "%s(S.%s), where S is a struct", word, target->name));
         return false;
     }
-    *out = method_candidates(s, decl, target->name);
+    *out = method_candidates(s, decl, target->name, target->name_span);
     if (out->count == 0)
         report_no_method(s, decl, target->name, target->name_span);
     return out->count > 0;
@@ -358,7 +377,7 @@ static bool diff_methods(Sema *s, const DiffTarget *target, CandidateList *out)
 /* Puts instances in the place of generic functions of which derivatives are taken. Returns false after a report. */
 static bool diff_instances(Sema *s, const DiffTarget *target, CandidateList *of, const Expr *call)
 {
-    bool is_generic = false, is_good = true;
+    bool is_generic = target->args != NULL, is_good = true;
     uint32_t order = 0;
     for (uint32_t i = 0; i < of->count; ++i)
         is_generic = is_generic || (of->data[i].func && of->data[i].func->type_params.count > 0);
@@ -369,8 +388,17 @@ static bool diff_instances(Sema *s, const DiffTarget *target, CandidateList *of,
     for (const DiffTarget *t = call->target; t && is_generic; t = t->inner)
         ++order;
     ASSERT(!is_generic || order > 0);
-    return is_good &&
-           (!is_generic || instances_for_call(s, of, &call->args, order, target->name_span));
+    if (!is_good || !is_generic)
+        return is_good;
+    TypeArgs named = {0};
+    if (target->args)
+        named = ast_clone_type_args(target->args, s->arena);
+    return instances_for_call(s, of,
+                              &(CallTypes){.args = &call->args,
+                                           .named = target->args ? &named : NULL,
+                                           .order = order,
+                                           .name = target->name,
+                                           .span = target->name_span});
 }
 
 /* The derivatives of all functions of the name. Returns false after a report. */
@@ -457,6 +485,14 @@ static Expr *check_diff_word(Sema *s, Expr *e)
 static Expr *check_special_call(Sema *s, Expr *e)
 {
     const StructDecl *decl = find_struct(s, e->name);
+    if (decl && e->type_args && !overload_candidates(s, e->name).count) {
+        e->kind = EXPR_CONSTRUCT;
+        return check_construct(s, e, check_struct_instance(s, e->name, e->type_args, e->name_span));
+    }
+    if (decl && decl->type_params.count > 0 && !overload_candidates(s, e->name).count) {
+        report_types_missing(s, decl, e->name_span, "(...)");
+        return expr_error(e);
+    }
     if (decl && decl->is_abstract) {
         report(s->diags, BAD_CONSTRUCTOR, e->span, decl->name, "nothing: it may be any type",
                "...");
@@ -495,7 +531,10 @@ Expr *check_call(Sema *s, Expr *e)
     if (list.count == 0)
         return report_unknown(s, e);
     if (!is_good || !check_derivative(s, e, &list) ||
-        !instances_for_call(s, &list, &e->args, 0, e->name_span))
+        !instances_for_call(
+            s, &list,
+            &(CallTypes){
+                .args = &e->args, .named = e->type_args, .name = e->name, .span = e->name_span}))
         return expr_error(e);
     if (list.count == 1 && list.data[0].func && list.data[0].func->is_shader) {
         report(s->diags, SHADER_CALLED, e->span, e->name);

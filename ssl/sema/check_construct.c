@@ -13,6 +13,11 @@ static Expr *construct_struct(Sema *s, Expr *e, const Type *type)
 {
     ASSERT(type->kind == TYPE_STRUCT);
     const VarList *members = &type->decl->members;
+    if (type->decl->is_abstract) {
+        report(s->diags, BAD_CONSTRUCTOR, e->span, type->decl->name, "nothing: it may be any type",
+               "...");
+        return expr_error(e);
+    }
     if (type->decl->is_pair && e->args.count == 1) { /* without a derivative: zero */
         e->args.items[0] = coerce(s, e->args.items[0], members->items[0]->type);
         if (type_is_error(e->args.items[0]->type))

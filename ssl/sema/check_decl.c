@@ -17,15 +17,10 @@ static bool is_fixed(Sema *s, Span library, Span own, const char *name)
 
 /* --- structs and constants --- */
 
-static void check_struct(Sema *s, StructDecl *decl)
+void check_members(Sema *s, StructDecl *decl)
 {
     Type *type = ARENA_NEW(s->arena, Type);
     *type = (Type){.kind = TYPE_STRUCT, .decl = decl, .nesting = 1};
-    StructDecl *other = name_map_get(&s->module->structs, decl->name);
-    if (other != decl) {
-        report(s->diags, REDECLARED, decl->span, decl->name);
-        report(s->diags, NOTE_PREVIOUS, other->span, NULL);
-    }
     const StructDecl *known =
         s->module->library ? name_map_get(&s->module->library->structs, decl->name) : NULL;
     bool is_good =
@@ -68,6 +63,19 @@ static void check_struct(Sema *s, StructDecl *decl)
     if (decl->members.count == 0)
         report(s->diags, STRUCT_EMPTY, decl->span, decl->name);
     decl->type = is_good ? type : &type_error;
+}
+
+static void check_struct(Sema *s, StructDecl *decl)
+{
+    StructDecl *other = name_map_get(&s->module->structs, decl->name);
+    if (other != decl) {
+        report(s->diags, REDECLARED, decl->span, decl->name);
+        report(s->diags, NOTE_PREVIOUS, other->span, NULL);
+    }
+    if (decl->type_params.count > 0)
+        check_generic_struct(s, decl);
+    else
+        check_members(s, decl);
 }
 
 static void check_file_constant(Sema *s, VarDecl *var)
@@ -172,9 +180,9 @@ static void check_metadata(Sema *s, MetadataList *list)
 
 const char *sema_func_name(const FuncDecl *f, Arena *arena)
 {
-    if (f->generic)
-        return instance_name(f, arena);
-    return f->owner ? arena_printf(arena, "%s.%s", f->owner->name, f->name) : f->name;
+    bool has_types = f->generic && f->generic->type_params.count > 0;
+    const char *name = has_types ? instance_name(f, arena) : f->name;
+    return f->owner ? arena_printf(arena, "%s.%s", f->owner->name, name) : name;
 }
 
 const char *sema_func_text(const FuncDecl *f, Arena *arena)

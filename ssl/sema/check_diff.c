@@ -43,6 +43,8 @@ static const Type *make_struct(Sema *s, const char *name, Span span, const Membe
     }
     *decl = (StructDecl){
         .span = span, .name = name, .members = {items, count}, .type = type, .is_pair = is_pair};
+    for (uint32_t i = 0; i < count; ++i)
+        decl->has_unknown = decl->has_unknown || type_is_unknown(members[i].type);
     return type;
 }
 
@@ -67,13 +69,15 @@ static const Type *differential_of_struct(Sema *s, const Type *type)
         return known;
     const VarList *from = &type->decl->members;
     if (type->decl->is_abstract)
-        return NULL;
+        return type->decl->differential;
     MemberType *members = ARENA_ARRAY(s->arena, MemberType, from->count);
     uint32_t count = 0;
     bool is_same = true;
     for (uint32_t i = 0; i < from->count; ++i) {
         const VarDecl *member = from->items[i];
         const Type *diff = member->is_no_diff ? NULL : differential_of(s, member->type);
+        if (!diff && !member->is_no_diff && type_is_unknown(member->type))
+            return NULL; /* nothing is known of the whole, either */
         is_same = is_same && diff && type_same(diff, member->type);
         if (diff)
             members[count++] = (MemberType){member->name, diff};
@@ -184,11 +188,11 @@ static void add_param(Sema *s, FuncDecl *made, const VarDecl *param)
     VarDecl **items = made->params.items;
     uint32_t *count = &made->params.count;
     const Type *diff = param->is_no_diff ? NULL : differential_of(s, param->type);
-    if (!param->is_no_diff && type_is_unknown(param->type)) {
+    if (!param->is_no_diff && !diff && type_is_unknown(param->type)) {
         report(s->diags, NO_DIFFERENTIAL, param->span, text_of(s, param->type));
         report(s->diags, NOTE_WRITE, (Span){0},
                arena_printf(s->arena,
-                            "no_diff before '%s', or take the derivative where the type is known",
+                            "no_diff before '%s', or <T : IDifferentiable> for a T that has one",
                             param->name ? param->name : "it"));
     }
     const Type *pair = diff ? pair_of(s, param->type) : NULL;
@@ -313,7 +317,7 @@ static CandidateList attribute_functions(Sema *s, const Attribute *a)
     CandidateList list = {0};
     const StructDecl *owner = a->owner ? find_struct(s, a->owner) : NULL;
     if (a->owner)
-        return owner ? method_candidates(s, owner, a->function) : list;
+        return owner ? method_candidates(s, owner, a->function, a->function_span) : list;
     for (FuncDecl *f = name_map_get(&s->module->functions, a->function); f; f = f->next_overload)
         if (!f->is_shader && f->type_params.count == 0)
             array_push(s->arena, &list, ((Candidate){.func = f}));
@@ -335,7 +339,10 @@ static bool check_is_known(Sema *s, const Attribute *a)
     if (attribute_functions(s, a).count > 0)
         return true;
     const StructDecl *owner = a->owner ? find_struct(s, a->owner) : NULL;
-    if (owner)
+    if (owner && owner->type_params.count > 0)
+        report(s->diags, ATTRIBUTE_PLACE, a->function_span, "this",
+               "a method of a struct without type parameters");
+    else if (owner)
         report_no_method(s, owner, a->function, a->function_span);
     else if (a->owner)
         report(s->diags, UNKNOWN_TYPE, a->function_span, a->owner);

@@ -101,7 +101,8 @@ static VarDecl *resolve_name(Sema *s, Expr *e)
     const FuncDecl *f = var ? NULL : name_map_get(&s->module->functions, e->name);
     if (f && f->type_params.count > 0)
         report(s->diags, NOTE_WRITE, (Span){0},
-               arena_printf(s->arena, "%s(...): its arguments say for which types", e->name));
+               arena_printf(s->arena, "%s(...): its arguments say for which types, or %s<...>(...)",
+                            e->name, e->name));
     if (var && !is_attribute)
         report(s->diags, NOTE_WRITE, (Span){0},
                arena_printf(s->arena, "texture2d_sample<%s>(u, v)", e->name));
@@ -112,10 +113,18 @@ static VarDecl *resolve_name(Sema *s, Expr *e)
     return NULL;
 }
 
+/* Returns false, and reports it, for name<types> that is not of a function. */
+static bool check_takes_no_types(Sema *s, const Expr *e, const char *what)
+{
+    if (e->type_args)
+        report(s->diags, NOT_GENERIC, e->type_args->span, e->name, what);
+    return !e->type_args;
+}
+
 static Expr *check_name(Sema *s, Expr *e)
 {
     VarDecl *var = resolve_name(s, e);
-    if (!var)
+    if (!var || !check_takes_no_types(s, e, "a variable"))
         return expr_error(e);
     bool is_own =
         !span_is_library(var->span) || !s->module->library; /* the library is shared: read only */
@@ -168,6 +177,8 @@ static Expr *check_struct_member(Sema *s, Expr *e)
     ARRAY(const char *) names = {0};
     for (uint32_t i = 0; i < decl->members.count; ++i) {
         if (decl->members.items[i]->name == e->name) {
+            if (!check_takes_no_types(s, e, "a member"))
+                return expr_error(e);
             e->member = i;
             return expr_typed(e, decl->members.items[i]->type);
         }
@@ -346,6 +357,10 @@ Expr *check_initialiser(Sema *s, Expr *e, const Type *type)
         return coerce(s, check_value(s, e), type);
     if (type_is_error(type))
         return expr_error(e);
+    if (e->args.count == 0 && type->scalars > 0) { /* {} is zero, of any type */
+        e->kind = EXPR_CONSTRUCT;
+        return expr_typed(e, type);
+    }
     bool is_struct = type->kind == TYPE_STRUCT;
     if (!is_struct && type->kind != TYPE_ARRAY) {
         report(s->diags, LIST_TYPE, e->span, text_of(s, type));

@@ -22,10 +22,18 @@ static const Binding *bind_this(Sema *s, const Type *type)
     return bind_type(s, names_intern(&s->module->names, STR_LIT("This")), type, NULL);
 }
 
+const Binding *bindings_in(Sema *s, const StructDecl *decl)
+{
+    if (!decl || !decl->type)
+        return NULL;
+    return bind_type(s, names_intern(&s->module->names, STR_LIT("This")), decl->type,
+                     decl->bindings);
+}
+
 void method_bind_this(Sema *s, FuncDecl *method)
 {
-    if (!method->bindings && method->owner->type)
-        method->bindings = bind_this(s, method->owner->type);
+    if (!method->bindings)
+        method->bindings = bindings_in(s, method->owner);
 }
 
 bool interface_is_among(const InterfaceList *list, const char *name)
@@ -85,20 +93,40 @@ void check_interface_names(Sema *s, const InterfaceNames *names)
     }
 }
 
+/* IDifferentiable: what has a differential. Nothing says how a value gets one: the members do. */
+static void declare_differentiable(Sema *s)
+{
+    const char *name = names_intern(&s->module->names, STR_LIT("IDifferentiable"));
+    const StructDecl *own = name_map_get(&s->module->structs, name);
+    if (own)
+        return;
+    s->differentiable = ARENA_NEW(s->arena, InterfaceDecl);
+    *s->differentiable = (InterfaceDecl){.name = name};
+    name_map_set(&s->module->interfaces, name, s->differentiable);
+}
+
 void declare_interfaces(Sema *s)
 {
     const Ast *ast = s->module->ast;
+    declare_differentiable(s);
     for (uint32_t i = 0; i < ast->interfaces.count; ++i) {
         InterfaceDecl *decl = ast->interfaces.data[i];
-        const InterfaceDecl *other = find_interface(s, decl->name);
+        const InterfaceDecl *other = s->differentiable && decl->name == s->differentiable->name
+                                         ? NULL
+                                         : find_interface(s, decl->name);
         const StructDecl *twin = find_struct(s, decl->name);
         if (other || (twin && !twin->is_library)) {
             report(s->diags, REDECLARED, decl->span, decl->name);
             report(s->diags, NOTE_PREVIOUS, other ? other->span : twin->span, NULL);
         } else {
             name_map_set(&s->module->interfaces, decl->name, decl);
+            if (s->differentiable && decl->name == s->differentiable->name)
+                s->differentiable = NULL;
         }
     }
+    for (uint32_t i = 0; i < ast->structs.count;
+         ++i) /* may be asked for by the structs themselves */
+        ast->structs.data[i]->all = all_of(s, &ast->structs.data[i]->interfaces);
 }
 
 /* Reports an interface that includes itself, and takes what it includes away. */
@@ -127,8 +155,8 @@ static FuncDecl *method_for(Sema *s, const FuncDecl *method, const Type *type)
 
 static bool is_like(const FuncDecl *a, const FuncDecl *b)
 {
-    bool is_same = a->name == b->name && a->params.count == b->params.count &&
-                   type_same(a->return_type, b->return_type);
+    bool is_same = a->type_params.count == 0 && a->name == b->name &&
+                   a->params.count == b->params.count && type_same(a->return_type, b->return_type);
     for (uint32_t i = 1; is_same && i < a->params.count; ++i)
         is_same = a->params.items[i]->direction == b->params.items[i]->direction &&
                   type_same(a->params.items[i]->type, b->params.items[i]->type);
@@ -207,6 +235,9 @@ static void check_is_what_it_says(Sema *s, const StructDecl *decl)
         add_unmet(s, &(InterfaceNames){said, 1}, &met);
         add_included(s, first, &met);
         for (uint32_t k = first; k < met.count; ++k)
+            if (met.data[k] == s->differentiable && !differential_of(s, decl->type))
+                report(s->diags, NOT_IDIFFERENTIABLE, said->span, decl->name, said->name);
+        for (uint32_t k = first; k < met.count; ++k)
             for (uint32_t m = 0; m < met.data[k]->methods.count; ++m)
                 check_has_method(s, decl, said,
                                  method_for(s, met.data[k]->methods.data[m], decl->type));
@@ -216,9 +247,12 @@ static void check_is_what_it_says(Sema *s, const StructDecl *decl)
 void check_structs_are_interfaces(Sema *s)
 {
     const Ast *ast = s->module->ast;
-    for (uint32_t i = 0; i < ast->structs.count && !report_is_full(s->diags); ++i)
-        if (!type_is_error(ast->structs.data[i]->type))
-            check_is_what_it_says(s, ast->structs.data[i]);
+    for (uint32_t i = 0; i < ast->structs.count && !report_is_full(s->diags); ++i) {
+        const StructDecl *decl = ast->structs.data[i];
+        decl = decl->first ? decl->first : decl;
+        if (!type_is_error(decl->type))
+            check_is_what_it_says(s, decl);
+    }
 }
 
 /* --- unknown types ---------------------------------------------------------------------------- */
@@ -241,6 +275,21 @@ static void add_methods(Sema *s, StructDecl *decl)
     }
 }
 
+/* The differential of a type of which it is only known that it has one. It is its own differential. */
+static const Type *unknown_differential(Sema *s, const StructDecl *of)
+{
+    StructDecl *decl = ARENA_NEW(s->arena, StructDecl);
+    Type *type = ARENA_NEW(s->arena, Type);
+    *type = (Type){.kind = TYPE_STRUCT, .decl = decl, .scalars = 1, .leaves = 1, .nesting = 1};
+    *decl = (StructDecl){.span = of->span,
+                         .name = arena_printf(s->arena, "differential<%s>", of->name),
+                         .type = type,
+                         .is_abstract = true,
+                         .has_unknown = true,
+                         .differential = type};
+    return type;
+}
+
 const Type *make_unknown_type(Sema *s, const char *name, Span span,
                               const InterfaceNames *interfaces)
 {
@@ -252,7 +301,10 @@ const Type *make_unknown_type(Sema *s, const char *name, Span span,
                          .interfaces = *interfaces,
                          .all = all_of(s, interfaces),
                          .type = type,
-                         .is_abstract = true};
+                         .is_abstract = true,
+                         .has_unknown = true};
+    if (s->differentiable && interface_is_among(&decl->all, s->differentiable->name))
+        decl->differential = unknown_differential(s, decl);
     add_methods(s, decl);
     return type;
 }
@@ -266,7 +318,6 @@ void check_interfaces(Sema *s)
     }
     for (uint32_t i = 0; i < ast->structs.count; ++i) {
         check_interface_names(s, &ast->structs.data[i]->interfaces);
-        ast->structs.data[i]->all = all_of(s, &ast->structs.data[i]->interfaces);
     }
     for (uint32_t i = 0; i < ast->interfaces.count; ++i) { /* finds what is wrong in the methods */
         const InterfaceDecl *decl = ast->interfaces.data[i];

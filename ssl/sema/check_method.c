@@ -17,6 +17,12 @@ const StructDecl *find_struct(const Sema *s, const char *name)
     return decl;
 }
 
+StructDecl *find_generic_struct(const Sema *s, const char *name)
+{
+    StructDecl *decl = bound_type(s, name) ? NULL : name_map_get(&s->module->structs, name);
+    return decl && decl->type_params.count > 0 ? decl : NULL;
+}
+
 static VarDecl *find_member(const StructDecl *decl, const char *name)
 {
     for (uint32_t i = 0; i < decl->members.count; ++i)
@@ -34,11 +40,12 @@ void check_method_name(Sema *s, const FuncDecl *method)
     report(s->diags, NOTE_PREVIOUS, twin->span, NULL);
 }
 
-CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *name)
+CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *name, Span span)
 {
     CandidateList list = {0};
+    make_methods(s, decl, name, span);
     for (FuncDecl *f = decl->methods; f; f = f->next_overload)
-        if (f->name == name)
+        if (f->name == name && !f->is_pending)
             array_push(s->arena, &list, ((Candidate){.func = f}));
     return list;
 }
@@ -46,6 +53,9 @@ CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *nam
 void report_no_method(Sema *s, const StructDecl *decl, const char *name, Span span)
 {
     ARRAY(const char *) names = {0};
+    for (const FuncDecl *f = decl->methods; f; f = f->next_overload)
+        if (f->is_pending && f->name == name) /* it could not be made, which was reported */
+            return;
     report(s->diags, UNKNOWN_METHOD, span, decl->name, name);
     for (const FuncDecl *f = decl->methods; f; f = f->next_overload)
         array_push(s->arena, &names, f->name);
@@ -113,7 +123,7 @@ static bool is_own_method(Sema *s, const Expr *e)
 {
     if (!s->func || !s->func->owner || e->target)
         return false;
-    CandidateList methods = method_candidates(s, s->func->owner, e->name);
+    CandidateList methods = method_candidates(s, s->func->owner, e->name, e->name_span);
     const CandidateList functions = overload_candidates(s, e->name);
     bool may_be_method = takes(&methods, e->args.count + 1);
     if (!may_be_method || !takes(&functions, e->args.count))
@@ -122,7 +132,7 @@ static bool is_own_method(Sema *s, const Expr *e)
         e->args.items[i] = check_value(s, e->args.items[i]);
     const ExprList args = with_value(s, this_value(s, e->name_span), &e->args);
     for (uint32_t i = 0; i < methods.count; ++i)
-        if (overload_match(&methods.data[i], &args))
+        if (methods.data[i].func->type_params.count > 0 || overload_match(&methods.data[i], &args))
             return true;
     return false;
 }
@@ -172,7 +182,11 @@ bool method_resolve(Sema *s, Expr *e, CandidateList *out)
         report_not_a_struct(s, e);
         return false;
     }
-    *out = method_candidates(s, value->type->decl, e->name);
+    *out = method_candidates(s, value->type->decl, e->name, e->name_span);
+    if (out->count == 0 && !s->func) { /* there are methods, but not yet */
+        report(s->diags, NOT_CONSTANT, e->span, "this");
+        return false;
+    }
     if (out->count == 0) {
         report_no_method(s, value->type->decl, e->name, e->name_span);
         return false;

@@ -105,6 +105,11 @@ static const Type *operands(Sema *s, TokenKind op, Expr **a, Expr **b)
     return number_operands(s, op, a, b);
 }
 
+static bool is_type_parameter(const Type *t)
+{
+    return t->kind == TYPE_STRUCT && t->decl->is_abstract;
+}
+
 /* Suggests what to write in place of an operator that does not accept its operands. NULL: there is no suggestion. */
 static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b)
 {
@@ -114,7 +119,7 @@ static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b
     bool is_equality = op == TOKEN_EQUAL || op == TOKEN_NOT_EQUAL;
     if (op == TOKEN_LOGICAL_AND || op == TOKEN_LOGICAL_OR)
         return "a comparison on each side, as x != 0 && y != 0";
-    if (type_is_unknown(a) || type_is_unknown(b))
+    if (is_type_parameter(a) || is_type_parameter(b))
         return "a method of its interface: of a type parameter, nothing else is known";
     if (a->kind == TYPE_STRUCT || b->kind == TYPE_STRUCT)
         return "it for each member";

@@ -9,12 +9,18 @@ static const Type *named_type(Sema *s, const TypeName *name)
         return check_diff_type(s, name, check_type(s, name->inner, NULL, NULL));
     if (!name->struct_name)
         return type_basic(name->basic);
+    if (name->args.count > 0)
+        return check_struct_instance(s, name->struct_name, &name->args, name->span);
     const Type *bound = bound_type(s, name->struct_name);
     if (bound)
         return bound;
     const StructDecl *decl = find_struct(s, name->struct_name);
     if (decl && decl->type)
         return decl->type;
+    if (decl && decl->type_params.count > 0) {
+        report_types_missing(s, decl, name->span, "");
+        return &type_error;
+    }
     if (decl) {
         report(s->diags, STRUCT_INCOMPLETE, name->span, name->struct_name);
         return &type_error;

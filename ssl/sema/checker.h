@@ -41,7 +41,18 @@ typedef struct Sema {
     uint64_t instance_bytes;  /* the text of these functions */
     bool is_out_of_instances; /* there would be too many; it was reported */
     uint32_t interface_walks; /* over interfaces and what they include */
+    NameMap
+        struct_instances; /* from the types of instances of generic structs to their StructDecl */
+    bool is_at_file;      /* variables of functions are not visible */
+    InterfaceDecl *differentiable; /* IDifferentiable, unless the file has its own */
 } Sema;
+
+/* Where names are looked up. */
+typedef struct Place {
+    FuncDecl *func;
+    const Binding *bindings;
+    bool is_at_file, is_file_constant;
+} Place;
 
 #define text_of(s, type)          type_text((type), (s)->arena)
 #define text_of_number(s, number) arena_printf((s)->arena, "%u", (uint32_t)(number))
@@ -67,6 +78,7 @@ bool check_variable_type(Sema *s, const Type *type, const char *what, Span span)
 /* check_method.c; overload.h has what concerns candidates. */
 /* A struct of the file or the library, or what a type parameter stands for; NULL: none. */
 const StructDecl *find_struct(const Sema *s, const char *name);
+StructDecl *find_generic_struct(const Sema *s, const char *name); /* NULL: none */
 void check_method_name(Sema *s, const FuncDecl *method);
 /* Makes a.name of `name` where a method may leave out `this`. */
 bool method_sees_member(Sema *s, Expr *e);
@@ -81,6 +93,7 @@ void check_interface_names(Sema *s, const InterfaceNames *names);
 void check_structs_are_interfaces(Sema *s); /* after the signatures of all methods */
 bool interface_is_among(const InterfaceList *list, const char *name);
 void method_bind_this(Sema *s, FuncDecl *method); /* makes This the struct that has the method */
+const Binding *bindings_in(Sema *s, const StructDecl *decl); /* of its methods; NULL: no struct */
 const Binding *bind_type(Sema *s, const char *name, const Type *type, const Binding *next);
 /* Makes a type that has the methods of these interfaces, and of which nothing else is known. */
 const Type *make_unknown_type(Sema *s, const char *name, Span span,
@@ -89,12 +102,38 @@ const Type *make_unknown_type(Sema *s, const char *name, Span span,
 /* instance.c; overload.h has what concerns candidates. */
 void check_generic(Sema *s, FuncDecl *f); /* a generic function, in place of its signature */
 const Type *bound_type(const Sema *s, const char *name); /* NULL: none */
-bool type_is_unknown(const Type *t); /* a type parameter where the generic function is checked */
+/* A type parameter where the generic function is checked, or made of one. */
+bool type_is_unknown(const Type *t);
+/* Goes to file scope, where type parameters are what the bindings say, for a copy that is made in the middle of a function. */
+Place place_at_file(Sema *s, const Binding *bindings);
+void place_return(Sema *s, const Place *place);
+/* Checks a list of type parameters, and makes unknown types of them. `outer` are those of the struct around, or NULL. */
+const Type **check_type_params(Sema *s, const TypeParamList *params, const TypeParamList *outer);
+const Type **check_type_args(Sema *s, const TypeArgs *args); /* NULL after a report */
+/* Returns whether a type parameter of `name` can be `type`. With report_at, reports it if not. */
+bool check_type_fits(Sema *s, const char *name, const TypeParam *param, const Type *type,
+                     const Span *report_at);
+/* Reports attributes that name a derivative, which have no place before a generic function. */
+void forbid_named_derivatives(Sema *s, FuncDecl *f);
+/* Returns false, and reports it, if there are too many instances for one of `f`, they are too long, or it would end a chain that is. */
+bool instance_has_room(Sema *s, const FuncDecl *f, Span span);
+/* Checks the signature of a copy that the function needs that is being checked; the body has its turn later. */
+void instance_begin(Sema *s, FuncDecl *f, Span span);
+
+/* struct_instance.c */
+void check_generic_struct(Sema *s, StructDecl *decl);
+/* Pair<float>. Returns the error type after a report. */
+const Type *check_struct_instance(Sema *s, const char *name, const TypeArgs *args, Span span);
+/* Reports the name of a generic struct without types; `after` it, more follows. */
+void report_types_missing(Sema *s, const StructDecl *decl, Span span, const char *after);
+/* Makes the methods of that name which an instance has not needed before. */
+void make_methods(Sema *s, const StructDecl *decl, const char *name, Span span);
 /* Notes which instance an error is in, and the calls that need it, from the inside out. */
 void note_instances(Sema *s, const FuncDecl *instance);
 
 /* check_decl.c */
 void check_file(Sema *s);
+void check_members(Sema *s, StructDecl *decl); /* and sets the struct's type */
 void check_signature(Sema *s, FuncDecl *f);
 
 /* check_stmt.c */

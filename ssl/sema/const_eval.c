@@ -375,6 +375,8 @@ static const Constant *eval(Eval *v, const Expr *e)
     case EXPR_CONVERT:
         return eval_convert(v, e, e->a);
     case EXPR_CONSTRUCT:
+        if (e->args.count == 0)
+            return const_of_zero(e->type, v->arena);
         if (e->type->kind == TYPE_STRUCT && e->args.count < e->type->decl->members.count)
             return fail(v, e); /* diff_pair(x) */
         return e->args.count == 1 && e->type->kind == TYPE_BASIC

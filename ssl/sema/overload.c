@@ -122,7 +122,7 @@ bool overload_match(Candidate *c, const ExprList *args)
 /* Orders equal candidates: functions of the file before instances of generic ones, and these before the library's. */
 static int precedence(const FuncDecl *f)
 {
-    return !f || f->is_library ? 0 : f->generic ? 1 : 2;
+    return !f || f->is_library ? 0 : f->generic && f->generic->type_params.count > 0 ? 1 : 2;
 }
 
 Candidate *overload_choose(CandidateList *list, const ExprList *args, bool *out_is_ambiguous)

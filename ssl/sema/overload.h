@@ -28,16 +28,25 @@ typedef struct CandidateList {
 
 CandidateList overload_candidates(Sema *s, const char *name);
 /* check_method.c */
-CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *name);
+/* `span` is the call that may need a method of an instance of a struct. */
+CandidateList method_candidates(Sema *s, const StructDecl *decl, const char *name, Span span);
 /* Returns whether a call is one of a method: a.f(...), or f(...) in another method. */
 bool method_is_call(Sema *s, Expr *e);
 /* Finds the methods that such a call may mean, and makes its value the first argument. Returns false after a report. */
 bool method_resolve(Sema *s, Expr *e, CandidateList *out);
 /* instance.c */
-/* Puts instances in the place of generic functions, for arguments that are checked. They are those of functions that are
- * `order` derivatives of the candidates. Returns false after a report. */
-bool instances_for_call(Sema *s, CandidateList *list, const ExprList *args, uint32_t order,
-                        Span span);
+/* What a call says about the types of a generic function. */
+typedef struct CallTypes {
+    const ExprList *args;  /* checked */
+    const TypeArgs *named; /* f<float>; NULL: none */
+    uint32_t order;        /* the arguments are those of so many derivatives of the function */
+    const char *name;
+    Span span;
+} CallTypes;
+
+/* Puts instances in the place of generic functions. If the call names types, the candidates that have no such types are taken
+ * away. Returns false after a report. */
+bool instances_for_call(Sema *s, CandidateList *list, const CallTypes *call);
 /* Returns whether the candidate is viable, and fills in width, cost and array_size. */
 bool overload_match(Candidate *c, const ExprList *args);
 /* Returns the best viable candidate, or NULL if there is none or if the call is ambiguous. */

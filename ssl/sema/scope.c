@@ -45,6 +45,8 @@ void scope_declare(Sema *s, VarDecl *var)
 VarDecl *scope_find(const Sema *s, const char *name)
 {
     VarDecl *var = name_map_get(&s->variables, name);
+    while (var && s->is_at_file && var->scope_level > 0)
+        var = var->hidden;
     if (!var && s->module->library)
         var = name_map_get(&s->module->library->variables, name);
     return var;

@@ -48,6 +48,7 @@ Module *sema_check(const Module *library, const SemaTables *tables, const SemaSo
     Sema s = {.arena = arena, .diags = diags, .tables = tables, .module = m};
     name_map_init(&s.variables, arena);
     name_map_init(&s.unknown, arena);
+    name_map_init(&s.struct_instances, arena);
     if (!library)
         name_builtins(m);
     if (!report_is_full(diags))
