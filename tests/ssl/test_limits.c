@@ -242,6 +242,25 @@ static void write_SSL_MAX_INSTANCE_DEPTH(StrBuf *out, uint32_t n)
     write_shader(out, "o = f0(x);");
 }
 
+static void write_SSL_MAX_STRUCT_INSTANCES(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, "struct P<T> { int k; };\n");
+    for (uint32_t i = 1; i < n; ++i)
+        strbuf_printf(out, "int f%u(P<float[%u]> p) { return p.k; }\n", i, i);
+    write_shader(out, "o = x;");
+}
+
+static void write_SSL_MAX_TYPE_BYTES(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, "struct P<T0");
+    for (uint32_t i = 1; i < (n + 6) / 7; ++i)
+        strbuf_printf(out, ", T%u", i);
+    strbuf_append_c(out, "> { float a; };\nfloat f(P<float");
+    repeat(out, ", float", (n + 6) / 7 - 1);
+    strbuf_append_c(out, "> p) { return p.a; }\n");
+    write_shader(out, "o = x;");
+}
+
 static void write_SSL_MAX_INSTRUCTIONS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
@@ -490,6 +509,8 @@ typedef struct LimitCase {
 #define CASE_SSL_MAX_INSTANCES        SOURCE(SSL_MAX_INSTANCES)
 #define CASE_SSL_MAX_INSTANCE_DEPTH   SOURCE(SSL_MAX_INSTANCE_DEPTH)
 #define CASE_SSL_MAX_INSTANCE_BYTES   SOURCE(SSL_MAX_INSTANCE_BYTES)
+#define CASE_SSL_MAX_STRUCT_INSTANCES SOURCE(SSL_MAX_STRUCT_INSTANCES)
+#define CASE_SSL_MAX_TYPE_BYTES       SOURCE(SSL_MAX_TYPE_BYTES)
 #define CASE_SSL_MAX_INSTRUCTIONS     SOURCE(SSL_MAX_INSTRUCTIONS), .below_by = 64
 #define CASE_SSL_MAX_VISITS           SOURCE(SSL_MAX_VISITS), .below_by = 4096
 #define CASE_SSL_MAX_KERNEL_NESTING   SOURCE(SSL_MAX_KERNEL_NESTING), .below_by = 4

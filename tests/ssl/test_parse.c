@@ -117,6 +117,76 @@ static void test_parse_splits_closing_angles(void **state)
                                        "        name a\n");
 }
 
+static void test_parse_tells_types_from_comparisons(void **state)
+{
+    SORT_UNUSED(state);
+    assert_tree("a < b > (c);", "    expression\n"
+                                "      call a<b>\n"
+                                "        name c\n");
+    assert_tree("a<b[2]>() < (c);", "    expression\n"
+                                    "      binary <\n"
+                                    "        call a<b[]>\n"
+                                    "        name c\n");
+    assert_tree("x.a<float[2]>(c);", "    expression\n"
+                                     "      call a<float[]>\n"
+                                     "        name x\n"
+                                     "        name c\n");
+    assert_tree("x = a<b<diff_pair<c>>>(d);", "    expression\n"
+                                              "      assign =\n"
+                                              "        name x\n"
+                                              "        call a<b<diff_pair c>>\n"
+                                              "          name d\n");
+    assert_tree("a<b<c>>[2] d;", "    declare\n      var d\n");
+    assert_tree("a < b > c;", "    declare\n      var c\n");
+    assert_tree("x = a < b > c;", "    expression\n"
+                                  "      assign =\n"
+                                  "        name x\n"
+                                  "        binary >\n"
+                                  "          binary <\n"
+                                  "            name a\n"
+                                  "            name b\n"
+                                  "          name c\n");
+    assert_tree("f(a < b, c > (d));", "    expression\n"
+                                      "      call f\n"
+                                      "        binary <\n"
+                                      "          name a\n"
+                                      "          name b\n"
+                                      "        binary >\n"
+                                      "          name c\n"
+                                      "          name d\n");
+    assert_tree("a < b >> (c);", "    expression\n"
+                                 "      binary <\n"
+                                 "        name a\n"
+                                 "        binary >>\n"
+                                 "          name b\n"
+                                 "          name c\n");
+    assert_tree(
+        "f(a < 2, c > (d)); } struct A<T> { T x; }; int g<T, U>(T x) { return g<A<T>, int>(x);",
+        "    expression\n"
+        "      call f\n"
+        "        binary <\n"
+        "          name a\n"
+        "          int 2\n"
+        "        binary >\n"
+        "          name c\n"
+        "          name d\n"
+        "function g<T, U>\n"
+        "  param x\n"
+        "  block\n"
+        "    return\n"
+        "      call g<A<T>, int>\n"
+        "        name x\n");
+    assert_tree("f(g < a, c > (d)); } int g<T, U>(T x) { return 1;", "    expression\n"
+                                                                     "      call f\n"
+                                                                     "        call g<a, c>\n"
+                                                                     "          name d\n"
+                                                                     "function g<T, U>\n"
+                                                                     "  param x\n"
+                                                                     "  block\n"
+                                                                     "    return\n"
+                                                                     "      int 1\n");
+}
+
 static void test_parse_tells_declarations_from_expressions(void **state)
 {
     SORT_UNUSED(state);
@@ -269,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_parse_binds_operators_as_c),
         cmocka_unit_test(test_parse_reads_postfix_and_prefix),
         cmocka_unit_test(test_parse_splits_closing_angles),
+        cmocka_unit_test(test_parse_tells_types_from_comparisons),
         cmocka_unit_test(test_parse_tells_declarations_from_expressions),
         cmocka_unit_test(test_parse_reads_texture_options),
         cmocka_unit_test(test_parse_else_belongs_to_the_nearest_if),

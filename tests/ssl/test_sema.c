@@ -295,8 +295,13 @@ static const char everything[] =
     "const float k[2] = {1, 2};\n"
     "float f(float x, inout S s) { for (int i = 0; i < 3; i++) { if (x > 2) break; x += k[i]; }\n"
     "    s.b[1]++; return x; }\n"
+    "interface IOf { float of(float x); }\n"
+    "struct P<T> : IOf { T a[2]; float of(float x) { return x; } T last() { return a[1]; } U "
+    "as<U>(U x) { return x; } };\n"
+    "float g<T, U : IOf>(P<T> p, U u) { return u.of(1) + p.as<float>(2); }\n"
     "shader main(float p = 1 [[ string label = \"p\" ]], out closure c)\n"
-    "{ S s = {1, {2, 3}}; color q = texture2d_sample<t>(f(p, s), 0.5, wrap = \"clamp\");\n"
+    "{ S s = {1, {2, 3}}; P<P<S>> n = {}; s.a += g(n, n.last()); color q = "
+    "texture2d_sample<t>(f(p, s), 0.5, wrap = \"clamp\");\n"
     "  c = make_closure<Lambert>(mix(q, color(1), 0.5), normal(0, 0, 1)) * (p > 1 ? 2 : 1); }";
 
 /* Returns at the jump when memory is out. A function of its own: nothing it changes is read after. */

@@ -215,6 +215,50 @@ static bool can_call(Gen *g, const GenFunc *f)
     return true;
 }
 
+/* The ways in which a function is called that has a method and generic ones like it (writer_stmts.c). */
+enum {
+    CALL_FUNCTION,   /* f(x, y) */
+    CALL_METHOD,     /* M(x).m(y) */
+    CALL_OUTER,      /* W<M>(M(x)).m(y) */
+    CALL_OUTERMOST,  /* W<W<M>>(W<M>(M(x))).m(y) */
+    CALL_GENERIC,    /* g(M(x), y) */
+    CALL_NAMED_TYPE, /* g<W<M>>(W<M>(M(x)), y) */
+    CALL_WAYS
+};
+
+/* What stands before the first argument, and after it. */
+static void begin_call(Gen *g, const GenFunc *f, uint32_t way)
+{
+    uint32_t n = f->number;
+    switch (way) {
+    case CALL_FUNCTION:
+        strbuf_printf(g->out, "f%u(", f->name);
+        return;
+    case CALL_GENERIC:
+        strbuf_printf(g->out, "g%u(", n);
+        break;
+    case CALL_NAMED_TYPE:
+        strbuf_printf(g->out, "g%u<W%u<M%u>>(W%u<M%u>(", n, n, n, n, n);
+        break;
+    case CALL_OUTERMOST:
+        strbuf_printf(g->out, "W%u<W%u<M%u> >(", n, n, n);
+        break;
+    default:
+        break;
+    }
+    if (way == CALL_OUTER || way == CALL_OUTERMOST)
+        strbuf_printf(g->out, "W%u<M%u>(", n, n);
+    strbuf_printf(g->out, "M%u(", n);
+}
+
+static const char *after_first(uint32_t way)
+{
+    static const char *const texts[CALL_WAYS] = {
+        "", ").m(", ")).m(", "))).m(", ")", "))",
+    };
+    return texts[way];
+}
+
 bool writer_call(Gen *g, GenType result, uint32_t depth)
 {
     uint32_t count = g->funcs.count, start = count ? writer_pick(g, count) : 0;
@@ -224,14 +268,12 @@ bool writer_call(Gen *g, GenType result, uint32_t depth)
             continue;
         g->cost += f.cost;
         g->takes_derivatives |= f.takes_derivatives;
-        uint32_t way = f.is_method ? writer_pick(g, 3) : 0;
-        if (way == 0)
-            strbuf_printf(g->out, "f%u(", f.name);
-        else
-            strbuf_printf(g->out, way == 1 ? "M%u(" : "g%u(M%u(", f.number, f.number);
+        uint32_t way = f.is_method ? writer_pick(g, CALL_WAYS) : CALL_FUNCTION;
+        bool is_of_value = way >= CALL_METHOD && way <= CALL_OUTERMOST;
+        begin_call(g, &f, way);
         uint32_t args = f.param_count - (f.has_default && writer_pick(g, 2) ? 1 : 0);
         for (uint32_t i = 0; i < args; ++i) {
-            text(g, i > (way == 1 ? 1u : 0u) ? ", " : "");
+            text(g, i > (is_of_value ? 1u : 0u) ? ", " : "");
             if (f.is_recursive && i + 1 == f.param_count) {
                 text(g, "(");
                 writer_expr(g, f.param[i], 1);
@@ -240,8 +282,8 @@ bool writer_call(Gen *g, GenType result, uint32_t depth)
                 (void)writer_place(g, f.param[i], true, depth);
             else
                 writer_expr(g, f.param[i], depth);
-            if (i == 0 && way > 0)
-                text(g, way == 1 ? ").m(" : ")");
+            if (i == 0)
+                text(g, after_first(way));
         }
         text(g, ")");
         return true;

@@ -383,7 +383,7 @@ static void method_body(Gen *g, const GenFunc *f, const char *callee)
 }
 
 /* A struct of the first argument of a function, whose method calls that function with the others; an interface that it
- * has, and a generic function of that. */
+ * has, and a generic struct and a generic function of that. */
 static void method(Gen *g, const GenFunc *f)
 {
     uint32_t n = f->number;
@@ -395,6 +395,9 @@ static void method(Gen *g, const GenFunc *f)
     text(g, "v;\n");
     method_head(g, f, "m", "");
     method_body(g, f, arena_printf(g->arena, "f%u(v", f->name));
+    strbuf_printf(g->out, "};\n\nstruct W%u<T : I%u> : I%u\n{\nT v;\n", n, n, n);
+    method_head(g, f, "m", "");
+    method_body(g, f, "v.m(");
     text(g, "};\n\n");
     method_head(g, f, arena_printf(g->arena, "g%u<T : I%u>", n, n), "T x");
     method_body(g, f, "x.m(");
