@@ -184,6 +184,14 @@ static void check_instance(const Scene *scene, const SceneInstance *instance)
         CHECK(mesh->material_indices[i] < instance->material_count);
 }
 
+static void check_portal(const ScenePortal *portal)
+{
+    CHECK(portal->size_x_m > 0.0f && portal->size_x_m <= 1e9f);
+    CHECK(portal->size_y_m > 0.0f && portal->size_y_m <= 1e9f);
+    for (int i = 0; i < 16; ++i)
+        CHECK(isfinite(portal->portal_to_world.m[i / 4][i % 4]));
+}
+
 static void check_scene(const Scene *scene)
 {
     float3 centre;
@@ -192,6 +200,8 @@ static void check_scene(const Scene *scene)
         check_mesh(&scene->meshes[i]);
     for (uint32_t i = 0; i < scene->instance_count; ++i)
         check_instance(scene, &scene->instances[i]);
+    for (uint32_t i = 0; i < scene->portal_count; ++i)
+        check_portal(&scene->portals[i]);
     for (uint32_t i = 0; i < scene->texture_count; ++i)
         CHECK(scene->textures[i].path);
     for (uint32_t i = 0; i < scene->material_count; ++i)
