@@ -30,10 +30,10 @@ static Lights *make_lights(SceneFixture *f, const ScenePortal *portals, uint32_t
     return kit_lights(f);
 }
 
-/* Returns the density with which light sampling from a surface gives a direction to the sky. */
+/* Returns the density with which light sampling from a surface, or from a fibre, whose normal is 0, gives a direction to the sky. */
 static float density(const Lights *lights, float3 position, float3 normal, float3 direction)
 {
-    EnvironmentRays rays = {.sides = {SKY_ABOVE}};
+    EnvironmentRays rays = {.sides = {f3_length2(normal) > 0.0f ? SKY_ABOVE : SKY_ALL_AROUND}};
     WideRow positions[3];
     LightSky skies[SSL_BLOCK];
     LightHit hit;
@@ -71,26 +71,34 @@ static void check_densities(float scale, float3 origin, bool has_others)
     Lights *lights = make_lights(f, portals, SORT_COUNT_OF(portals));
     assert_true(lights_have_portals(lights));
     uint32_t found = 0, differ = 0;
-    ZTest z = {0};
+    ZTest surfaces = {0}, fibres = {0};
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         LightSample s;
-        float3 normal = i % 2 ? f3(0, 1, 0) : f3_normalize(f3(1, 0.5f, -0.2f));
+        bool is_fibre = i % 3 == 0;
+        float3 normal = i % 3 == 1 ? f3(0, 1, 0) : f3_normalize(f3(1, 0.5f, -0.2f));
         float2 u = sampler_2d(&independent, sample_key(3, has_others, i, 31), 1);
-        if (!lights_sample(lights, origin, normal, 0.5f, u, &s) || !s.is_environment) {
-            ztest_add(&z, 0.0);
-            continue;
+        double value = 0.0;
+        if (is_fibre)
+            normal = f3(0, 0, 0);
+        if (lights_sample(lights, origin, normal, 0.5f, u, &s) && s.is_environment) {
+            float same = density(lights, origin, normal, s.wi);
+            differ += fabsf(same - s.pdf_solid_angle) > 1e-3f * s.pdf_solid_angle;
+            ++found;
+            value = (is_fibre ? 1.0 : fmax(0.0, (double)f3_dot(s.wi, normal))) /
+                    (double)s.pdf_solid_angle;
         }
-        float same = density(lights, origin, normal, s.wi);
-        differ += fabsf(same - s.pdf_solid_angle) > 1e-3f * s.pdf_solid_angle;
-        ++found;
-        ztest_add(&z, fmax(0.0, (double)f3_dot(s.wi, normal)) / (double)s.pdf_solid_angle);
+        ztest_add(is_fibre ? &fibres : &surfaces, value);
     }
     assert_true(found > SAMPLES / 10);
     if (differ > found / 500)
         fail_msg("scale %g: %u of %u densities differ", (double)scale, differ, found);
-    /* The sky's irradiance is pi on every surface, whatever else there is to choose from. */
-    if (ztest_p_value(&z, PI, 1e-3) < KIT_SIGNIFICANCE)
-        fail_msg("scale %g: irradiance %g +- %g", (double)scale, z.mean, ztest_standard_error(&z));
+    /* The sky's irradiance is pi on every surface, and 4 pi of it reach a fibre, whatever else there is to choose from. */
+    if (ztest_p_value(&surfaces, PI, 1e-3) < KIT_SIGNIFICANCE)
+        fail_msg("scale %g: irradiance %g +- %g", (double)scale, surfaces.mean,
+                 ztest_standard_error(&surfaces));
+    if (ztest_p_value(&fibres, 4.0 * PI, 1e-3) < KIT_SIGNIFICANCE)
+        fail_msg("scale %g: around a fibre %g +- %g", (double)scale, fibres.mean,
+                 ztest_standard_error(&fibres));
     lights_destroy(lights);
     fixture_destroy(f);
 }
