@@ -113,9 +113,10 @@ static void test_portals_have_one_density(void **state)
     check_densities(1.0f, f3(1e4f, 10.0f, -1e4f), false);
 }
 
-/* Returns how many of `count` samples of the sky from a surface below (0, 1, 0) go through a square there, with an edge of 0.5. */
+/* Counts samples of the sky from a surface below (0, 1, 0) that go through a square there, with an edge of 0.5, by its quarters. Returns
+ * their number. */
 static uint32_t count_through(const Lights *lights, const ScenePortal *square, float3 position,
-                              float3 normal, uint32_t count)
+                              float3 normal, uint32_t count, uint32_t quarters[4])
 {
     const Sampler independent = {SAMPLER_INDEPENDENT};
     const mat4 *m = &square->portal_to_world;
@@ -129,9 +130,35 @@ static uint32_t count_through(const Lights *lights, const ScenePortal *square, f
         float3 from_centre = f3_sub(f3_madd(position, t, s.wi), f3(0, 1, 0));
         float x = f3_dot(from_centre, f3(m->m[0][0], m->m[1][0], m->m[2][0]));
         float y = f3_dot(from_centre, f3(m->m[0][1], m->m[1][1], m->m[2][1]));
-        through += t > 0.0f && fabsf(x) <= 0.2501f && fabsf(y) <= 0.2501f;
+        if (t > 0.0f && fabsf(x) <= 0.2501f && fabsf(y) <= 0.2501f)
+            ++through, ++quarters[2 * (x > 0.0f) + (y > 0.0f)];
     }
     return through;
+}
+
+/* Of several portals each gets directions to all its parts: the numbers that choose a portal draw on it, too. From below its centre a
+ * square's quarters bring equally much. */
+static void test_portals_are_drawn_evenly(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 20000 };
+    SceneFixture *f = fixture_create();
+    const ScenePortal portals[] = {portal_at(f3(1.5f, 1, 0), f3(-1, -1, 0), 0.4f, 0.8f),
+                                   portal_at(f3(0, 1, 0), f3(0, -1, 0), 0.5f, 0.5f),
+                                   portal_at(f3(-1, 1, 1), f3(1, -1, -1), 0.4f, 0.3f)};
+    Lights *lights = make_lights(f, portals, SORT_COUNT_OF(portals));
+    uint32_t quarters[4] = {0};
+    double through =
+        count_through(lights, &portals[1], f3(0, 0, 0), f3(0, 1, 0), SAMPLES, quarters);
+    double chi2 = 0.0;
+    for (uint32_t k = 0; k < 4; ++k)
+        chi2 += pow(quarters[k] - through / 4, 2.0) / (through / 4);
+    assert_true(through > SAMPLES / 4.0);
+    if (chi2 > 30.0) /* of 3 degrees of freedom: one in a million */
+        fail_msg("quarters have %u, %u, %u, %u", quarters[0], quarters[1], quarters[2],
+                 quarters[3]);
+    lights_destroy(lights);
+    fixture_destroy(f);
 }
 
 /* From before a portal the share of its samples is fifteen of sixteen, of an even sky, before anything is seen; from behind it, and
@@ -144,10 +171,13 @@ static void test_portals_are_seen_from_their_front(void **state)
     const ScenePortal portal = portal_at(f3(0, 1, 0), f3(0, -1, 0), 0.5f, 0.5f);
     const float3 up = f3(0, 1, 0), down = f3(0, -1, 0);
     Lights *lights = make_lights(f, &portal, 1);
-    uint32_t before = count_through(lights, &portal, f3(0, 0, 0), up, SAMPLES);
+    uint32_t quarters[4] = {0};
+    uint32_t before = count_through(lights, &portal, f3(0, 0, 0), up, SAMPLES, quarters);
     assert_in_range(before, 15 * SAMPLES / 16, 63 * SAMPLES / 64);
-    assert_true(count_through(lights, &portal, f3(0, 2, 0), down, SAMPLES) < SAMPLES / 10);
-    assert_true(count_through(lights, &portal, f3(0, 0, 0), down, SAMPLES) < SAMPLES / 10);
+    assert_true(count_through(lights, &portal, f3(0, 2, 0), down, SAMPLES, quarters) <
+                SAMPLES / 10);
+    assert_true(count_through(lights, &portal, f3(0, 0, 0), down, SAMPLES, quarters) <
+                SAMPLES / 10);
     lights_destroy(lights);
     f->scene.environment.kind = SCENE_ENVIRONMENT_NONE; /* nothing shines through it */
     lights = kit_lights(f);
@@ -160,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_portals_have_one_density),
+        cmocka_unit_test(test_portals_are_drawn_evenly),
         cmocka_unit_test(test_portals_are_seen_from_their_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
