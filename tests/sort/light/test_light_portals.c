@@ -136,7 +136,7 @@ static uint32_t count_through(const Lights *lights, const ScenePortal *square, f
     return through;
 }
 
-/* Of several portals each gets directions to all its parts: the numbers that choose a portal draw on it, too. From below its centre a
+/* Each of several portals gets directions to all its parts: the numbers that choose a portal draw on it, too. From below its centre a
  * square's quarters bring equally much. */
 static void test_portals_are_drawn_evenly(void **state)
 {
