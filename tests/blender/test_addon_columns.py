@@ -47,6 +47,22 @@ class ColumnsTest(unittest.TestCase):
             self.mesh.update()
             self.check()
 
+    def test_faces_of_three_to_six_corners(self):
+        """Among them faces that are bent, notched, and of no area."""
+        numbers = np.random.default_rng(5)
+        for most in (3, 4, 6):
+            sizes = numbers.integers(3, most + 1, 500)
+            ends = np.cumsum(sizes)
+            angles = np.concatenate([np.arange(size) * (2 * np.pi / size) for size in sizes])
+            for bend in (0, 0.2, 1):
+                places = np.stack([np.cos(angles), np.sin(angles), 0 * angles], 1) + bend * numbers.normal(size=(len(angles), 3))
+                if bend == 1:
+                    places = np.round(places)
+                self.mesh = bpy.data.meshes.new("Faces")
+                self.mesh.from_pydata(places.tolist(), [], [range(end - size, end) for size, end in zip(sizes.tolist(), ends.tolist())])
+                self.mesh.polygons.foreach_set("material_index", np.arange(500) % 3)
+                self.check()
+
     def test_custom_normals(self):
         self.mesh.polygons.foreach_set("use_smooth", [True] * 12)
         self.mesh.update()

@@ -81,16 +81,50 @@ class MeshColumns:
         return get(layer.data, "uv", np.float32, 2) if found is None else found
 
     @cached_property
+    def _face_triangles(self) -> np.ndarray | None:
+        """int64 [faces]: how many each is divided into; None: some have more than four corners, and Blender divides them."""
+        sizes = np.diff(self.face_starts, append=len(self.corner_vertices))
+        return sizes - 2 if len(sizes) and 3 <= sizes.min() and sizes.max() <= 4 else None
+
+    @cached_property
     def triangle_corners(self) -> np.ndarray:
         """int32 [triangles, 3]"""
-        self._mesh.calc_loop_triangles()
-        return get(self._mesh.loop_triangles, "loops", np.int32, 3)
+        counts = self._face_triangles
+        if counts is None:
+            self._mesh.calc_loop_triangles()
+            return get(self._mesh.loop_triangles, "loops", np.int32, 3)
+        return divide_faces(self.face_starts, counts, self.corner_vertices, self.positions)
 
     @cached_property
     def triangle_materials(self) -> np.ndarray:
         """int32 [triangles]"""
-        faces = self.face_materials
+        faces, counts = self.face_materials, self._face_triangles
+        if counts is not None:
+            return np.repeat(faces, counts)
         if (faces == faces[0]).all():
             return np.full(len(self.triangle_corners), faces[0])
-        self._mesh.calc_loop_triangles()
         return get(self._mesh.loop_triangles, "material_index", np.int32, 1)[:, 0]
+
+
+def find_normals(mesh: bpy.types.Mesh) -> None:
+    """Has Blender compute the normals that MeshColumns will read of a copy of `mesh`."""
+    domain = getattr(mesh, "normals_domain", "")
+    if domain in ("POINT", "CORNER") and len(mesh.polygons):
+        (mesh.vertex_normals if domain == "POINT" else mesh.corner_normals)[0]
+
+
+def divide_faces(starts: np.ndarray, counts: np.ndarray, corner_vertices: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """int32 [triangles, 3]: the corners of triangles, face by face, as Blender divides faces of three and of four corners (`counts`: 1 and 2): from
+    the first corner to the third, unless the second and the fourth lie on one side of this line."""
+    first = np.cumsum(counts) - counts  # triangle of each face
+    corners = np.empty((int(counts.sum()), 3), np.int32)
+    corners[first] = starts[:, None] + np.arange(3, dtype=np.int32)
+    is_quad = counts == 2
+    quads, second = starts[is_quad], first[is_quad] + 1
+    corners[second] = quads[:, None] + np.array([0, 2, 3], np.int32)
+    places = positions[corner_vertices[quads[:, None] + np.arange(4, dtype=np.int32)]]
+    (x2, x3, x4), (y2, y3, y4), (z2, z3, z4) = (places[:, 1:] - places[:, :1]).transpose(2, 1, 0)  # from the first corner to the others
+    is_turned = (y2 * z3 - z2 * y3) * (y4 * z3 - z4 * y3) + (z2 * x3 - x2 * z3) * (z4 * x3 - x4 * z3) + (x2 * y3 - y2 * x3) * (x4 * y3 - y4 * x3) > 0
+    corners[second[is_turned] - 1, 2] += 1
+    corners[second[is_turned], 0] += 1
+    return corners

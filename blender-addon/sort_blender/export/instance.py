@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -12,7 +13,7 @@ from ..sort_package import PackageWriter, write_mesh
 from . import axes, hair, unfollowed
 from .attributes import finite
 from .cache import Entry, ExportCache
-from .columns import MeshColumns
+from .columns import MeshColumns, find_normals
 from .kept import KeptMeshes
 from .layers import Layers
 from .linking import Linking
@@ -60,6 +61,14 @@ class InstanceExporter:
         self._strands: dict[tuple[str, str], str] = {}  # by object and particle system
         self.indices: dict[str, int] = {}  # by name in the package: the object's pass index
         self.names: dict[str, str] = {}  # in the package, by full name: an object's own, rather than that of a copy
+
+    def find_normals(self, depsgraph: bpy.types.Depsgraph, is_cancelled: Callable[[], bool]) -> None:
+        """Of all meshes, one right after the other: Blender's threads share the work on each, and wait busily for the next."""
+        for obj in depsgraph.objects:
+            if is_cancelled():
+                return
+            if obj.type == "MESH" and not self._kept.has(obj):
+                find_normals(obj.data)
 
     def add(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
         obj = instance.object

@@ -33,6 +33,10 @@ class KeptMeshes:
         """The fingerprint of the object's mesh; "": it is not known."""
         return self._found.get(obj.name_full, {}).get(_name(obj, wanted), "")
 
+    def has(self, obj: bpy.types.Object) -> bool:
+        """Some of the object's fingerprints are known."""
+        return obj.name_full in self._found
+
     def keep(self, obj: bpy.types.Object, wanted: frozenset[str], fingerprint: str) -> None:
         self._found.setdefault(obj.name_full, {})[_name(obj, wanted)] = fingerprint
 

@@ -91,6 +91,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
             name = f"{camera.name} {view}" if len(records) > 1 else camera.name
             writer.add("cameras", name, {**record, **(neighbours.camera(view, record) if neighbours else {})})
     writer.environment = environment_record(world if view_layer.use_sky else None, layers, materials, report)
+    instances.find_normals(depsgraph, plan.is_cancelled)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
             return Exported(frame)
