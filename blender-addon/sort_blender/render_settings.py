@@ -58,6 +58,8 @@ FORMS = {
     "clamp_direct": Form("Clamp Direct", soft_max=100, cost="a limit takes no time; a low one darkens highlights", of_cycles=lambda cycles: cycles.sample_clamp_direct),
     "clamp_indirect": Form("Clamp Indirect", default=10, soft_max=100, cost="a limit takes no time", of_cycles=lambda cycles: cycles.sample_clamp_indirect),
     "filter_glossy": Form("Filter Glossy", default=1, soft_max=10, cost="takes no time", of_cycles=lambda cycles: cycles.blur_glossy),
+    "light_threshold": Form("Light Threshold", default=0.01, soft_max=1, cost="more of it saves time where paths are long and dim",
+                            of_cycles=lambda cycles: cycles.light_sampling_threshold),
     "seed": Form("Seed", BY_HAND, exported=_seed),
 }
 

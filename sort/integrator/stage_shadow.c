@@ -71,6 +71,53 @@ static uint32_t collect_alpha(Wave *w, const ShadowQueue *q)
     return count;
 }
 
+/* Rays whose light is below the threshold, which play together. */
+typedef struct DimRays {
+    uint32_t count;
+    uint32_t ray[SSL_BLOCK];
+} DimRays;
+
+/* Blocks some of the rays; the light of the others becomes as bright as the threshold. */
+static void play(const Wave *w, ShadowQueue *q, DimRays *dim)
+{
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t dimensions[SSL_BLOCK];
+    alignas(64) WideRow u;
+    float threshold = w->shared->settings->light_threshold;
+    for (uint32_t k = 0; k < dim->count; ++k) {
+        const Path *path = &w->paths[q->lights[dim->ray[k]].path];
+        keys[k] = &path->key;
+        dimensions[k] = sample_dimension(path->event, SAMPLE_SHADOW_ROULETTE);
+    }
+    sampler_1d_points(&w->shared->sampler, keys, dimensions, (uint16_t)((1u << dim->count) - 1u),
+                      u);
+    for (uint32_t k = 0; k < dim->count; ++k) {
+        uint32_t i = dim->ray[k];
+        Spectrum *light = &q->lights[i].light;
+        float survival = spectrum_max_abs(*light) / threshold;
+        if (u[k] < survival)
+            *light = spectrum_scale(*light, 1.0f / survival);
+        else
+            q->batch.state[i] = SHADOW_BLOCKED;
+    }
+    dim->count = 0;
+}
+
+/* Russian roulette of shadow rays by what each would bring to its sample. */
+static void roulette(const Wave *w, ShadowQueue *q)
+{
+    DimRays dim = {.count = 0};
+    for (uint32_t i = 0; i < q->count; ++i) {
+        if (q->batch.state[i] != SHADOW_QUEUED ||
+            !(spectrum_max_abs(q->lights[i].light) < w->shared->settings->light_threshold))
+            continue;
+        dim.ray[dim.count++] = i;
+        if (dim.count == SSL_BLOCK)
+            play(w, q, &dim);
+    }
+    play(w, q, &dim);
+}
+
 /* Traces the rays of a queue to their ends. */
 static void trace_queue(Wave *w, ShadowQueue *q)
 {
@@ -132,10 +179,13 @@ static void tell_sight(const Wave *w)
 
 void stage_shadow(Wave *w)
 {
+    bool is_of_lights = w->light_paths && w->light_paths->is_under_way;
+    if (w->shared->settings->light_threshold > 0.0f && !w->shadow.sight && !is_of_lights)
+        roulette(w, &w->shadow);
     trace_queue(w, &w->shadow);
     if (w->shadow.sight)
         tell_sight(w);
-    if (w->light_paths && w->light_paths->is_under_way)
+    if (is_of_lights)
         light_paths_splat(w);
     else if (SORT_LIKELY(w->adds_alone))
         add_alone(w);

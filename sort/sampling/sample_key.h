@@ -36,6 +36,7 @@ typedef enum SampleSlot {
     SAMPLE_LIGHT_EVEN,         /* 1D: whether a path of light takes an even direction */
     SAMPLE_OCCLUSION_UV,       /* 2D: directions of the question `occlusion` */
     SAMPLE_BEVEL_UV,           /* 2D: lines of the question `bevel` */
+    SAMPLE_SHADOW_ROULETTE,    /* 1D: whether a dim shadow ray is traced */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

@@ -154,9 +154,10 @@ IGNORED = [
     Row("(Point|Spot|Sun) light, cycles", "is_portal", "of area lights"),
     Row("Area light, cycles", "use_multiple_importance_sampling", NOISE),
     Row("Scene, cycles", "samples|(?!volume).*preview(?!_scrambling).*|sample_offset|time_limit|use_adaptive_sampling|adaptive_.*|use_layer_samples|seed|"
-        "use_animated_seed|max_bounces|(diffuse|glossy|transmission)_bounces|blur_glossy|sample_clamp_.*|pixel_filter_type|filter_width", OWN),
-    Row("Scene, cycles", "device|feature_set|shading_system|sampling_pattern|.*scrambling_distance|light_sampling_threshold|"
-        "direct_light_sampling_type|min_(light|transparent)_bounces|(?!volume).*guiding.*|debug_.*|tile_size|use_auto_tile|texture_limit.*", NOISE),
+        "use_animated_seed|max_bounces|(diffuse|glossy|transmission)_bounces|blur_glossy|sample_clamp_.*|light_sampling_threshold|min_light_bounces|"
+        "pixel_filter_type|filter_width", OWN),
+    Row("Scene, cycles", "device|feature_set|shading_system|sampling_pattern|.*scrambling_distance|"
+        "direct_light_sampling_type|min_transparent_bounces|(?!volume).*guiding.*|debug_.*|tile_size|use_auto_tile|texture_limit.*", NOISE),
     Row("Scene, cycles", "use_denoising|denois.*", "SORT has a box of its own, which is off"),
     Row("Scene, cycles", "volume_.*", VOLUMES),
     Row("Scene, cycles", "dicing_.*|max_subdivisions|offscreen_dicing_scale", ADAPTIVE),

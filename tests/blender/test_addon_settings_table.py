@@ -11,10 +11,10 @@ import blender_scene as kit
 
 # What a scene without settings of its own exports; Blender's name of each property in saved files.
 FACTORY = {"samples": 64, "max_depth": 13, "max_diffuse": 5, "max_glossy": 5, "max_transmission": 13, "max_transparent": 128, "roulette_depth": 3,
-           "clamp_direct": 0, "clamp_indirect": 10, "filter_glossy": 1, "seed": 1, "transparent_film": False, "film_exposure": 1,
+           "clamp_direct": 0, "clamp_indirect": 10, "filter_glossy": 1, "light_threshold": 0.009999999776482582, "seed": 1, "transparent_film": False, "film_exposure": 1,
            "ao_distance_m": 10}
 SAVED = {"samples", "max_depth", "diffuse_bounces", "glossy_bounces", "transmission_bounces", "max_transparent", "min_light_bounces",
-         "clamp_direct", "clamp_indirect", "filter_glossy", "seed"}
+         "clamp_direct", "clamp_indirect", "filter_glossy", "light_threshold", "seed"}
 LISTS = {"texture_filter": "--filter", "mip_mode": "--mip-mode", "pixel_filter": "--pixel-filter", "integrator": "--integrator"}
 
 

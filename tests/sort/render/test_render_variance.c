@@ -144,6 +144,56 @@ static void test_variance_of_a_lamp_under_an_even_sky(void **state)
         fail_msg("variance %g, without the sky %g", noise[1].variance, noise[0].variance);
 }
 
+static Render *render_with_threshold(const Kit *kit, double threshold)
+{
+    RenderOptions options = kit_options(kit);
+    options.sampler = SAMPLER_INDEPENDENT;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
+    SETTING_SET(options.settings, light_threshold, (float)threshold);
+    return kit_render(kit, &options);
+}
+
+/* A matt floor under a point, which every sample finds unblocked. A shadow ray that would bring L, below the threshold T, is traced with the
+ * probability L / T and brings T: the mean stays, and the variance of a sample is L T - L^2. Where L is never below T all bits stay. */
+static void test_variance_of_a_light_threshold(void **state)
+{
+    (void)state;
+    Kit kit;
+    kit_begin(&kit);
+    write_plate(&kit, matte,
+                "{\"name\": \"l\", \"type\": \"point\", \"intensity\": [5, 5, 5], "
+                "\"transform\": [1,0,0,0, 0,1,0,1.5, 0,0,1,0, 0,0,0,1]}",
+                NULL, 12);
+    Render *plain = render_with_threshold(&kit, 0), *bright = render_with_threshold(&kit, 1e-6);
+    assert_true(hash128_equal(kit_bits(plain), kit_bits(bright)));
+    uint32_t count;
+    float *light = kit_pixels(plain, &count);
+    for (double threshold = 1; threshold <= 100; threshold *= 10) {
+        Render *dim = render_with_threshold(&kit, threshold);
+        float *rgba = kit_pixels(dim, &count), *variance = kit_aov(dim, FILM_AOV_VARIANCE);
+        double difference = 0, sum = 0, expected = 0;
+        for (uint32_t i = 0; i < count; ++i) {
+            double l = (double)light[4 * i];
+            assert_true(l > 0.1 && l < 1);
+            difference += (double)rgba[4 * i] - l;
+            sum += (double)variance[i];
+            expected += (l * threshold - l * l) / SAMPLES;
+        }
+        if (fabs(difference) > 4 * sqrt(expected))
+            fail_msg("threshold %g: the sum differs by %g, standard error %g", threshold,
+                     difference, sqrt(expected));
+        if (fabs(sum - expected) > 0.1 * expected)
+            fail_msg("threshold %g: variance %g, expected %g", threshold, sum, expected);
+        mem_free(rgba);
+        mem_free(variance);
+        render_destroy(dim);
+    }
+    mem_free(light);
+    render_destroy(plain);
+    render_destroy(bright);
+    kit_end(&kit);
+}
+
 static double error_at(const Kit *kit, SamplerKind sampler, uint32_t samples, const float *truth)
 {
     RenderOptions options = kit_options(kit);
@@ -260,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_variance_is_near_the_better_strategy),
         cmocka_unit_test(test_variance_of_a_lamp_under_an_even_sky),
         cmocka_unit_test(test_variance_heeds_which_lights_are_seen),
+        cmocka_unit_test(test_variance_of_a_light_threshold),
         cmocka_unit_test(test_error_falls_with_the_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
