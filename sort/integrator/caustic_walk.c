@@ -2,7 +2,7 @@
 
 #include "sort/shade/footprint_ray.h"
 
-enum { TRACES_MAX = 24 };
+enum { TRACES_MAX = 10 };
 /* Newton's method has arrived when it would turn the beginning by less; it tries no larger turn, and no smaller fraction of a
  * step that did not help. */
 #define ARRIVED_RAD  1e-5f
