@@ -165,27 +165,52 @@ bool lights_infinite_hit(const Lights *lights, uint32_t index, float3 direction,
     return true;
 }
 
+/* Returns the lanes in which light sampling may draw the environment. */
+static uint16_t lanes_that_draw_sky(const Lights *lights, const LightChances *chances,
+                                    uint16_t lanes)
+{
+    const Source *s = &lights->sources[lights->infinite_first];
+    uint32_t count = lights_infinite_count(lights), sky = 0, drawn = 0;
+    while (sky < count && s[sky].kind != SOURCE_ENVIRONMENT)
+        ++sky;
+    if (sky == count)
+        return 0;
+    bool is_weighed = lights_weigh_infinite(lights);
+    WIDE_EACH(k, lanes)
+    drawn |=
+        (uint32_t)(chances->local[k] < 1.0f && !(is_weighed && chances->infinite[sky][k] == 0.0f))
+        << k;
+    return (uint16_t)drawn;
+}
+
 void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const WideRow positions[3],
                      uint16_t lanes, LightSky out_skies[SSL_BLOCK])
 {
     const SceneEnvironment *e = &lights->scene->environment;
     EnvironmentPlace places[SSL_BLOCK];
-    if (e->kind != SCENE_ENVIRONMENT_NONE)
-        environment_find(e, lights->environment, rays, lanes, places);
-    else
-        WIDE_EACH(k, lanes) places[k] = (EnvironmentPlace){.pdf = 0.0f};
-    if (lights->portals) {
-        const PortalPoints at = {positions, rays->normal, rays->sides};
-        WideRow irradiance;
-        portals_irradiance(lights->portals, &at, lanes, irradiance);
-        lights_weigh_sky(lights, &at, irradiance, rays->direction, NULL, lanes, places);
-    }
-    WIDE_EACH(k, lanes) out_skies[k].place = places[k];
     LightChances chances;
     lights_find_chances(lights, positions, rays->normal, rays->sides, lanes, &chances);
-    WIDE_EACH(k, lanes) out_skies[k].chance = 1.0f - chances.local[k];
-    for (uint32_t i = 0; i < lights_infinite_count(lights) && lights_weigh_infinite(lights); ++i)
-        WIDE_EACH(k, lanes) out_skies[k].chance_of[i] = chances.infinite[i][k];
+    WIDE_EACH(k, lanes)
+    {
+        out_skies[k].place = (EnvironmentPlace){.pdf = 0.0f};
+        out_skies[k].chance = 1.0f - chances.local[k];
+        for (uint32_t i = 0; i < lights_infinite_count(lights) && lights_weigh_infinite(lights);
+             ++i)
+            out_skies[k].chance_of[i] = chances.infinite[i][k];
+    }
+    /* The place in a map is where its light is looked up; in an even sky it tells the density of light sampling alone. */
+    uint16_t asked = e->kind == SCENE_ENVIRONMENT_NONE ? 0 : lanes;
+    if (e->kind == SCENE_ENVIRONMENT_COLOR)
+        asked = lanes_that_draw_sky(lights, &chances, lanes);
+    if (asked)
+        environment_find(e, lights->environment, rays, asked, places);
+    if (asked && lights->portals) {
+        const PortalPoints at = {positions, rays->normal, rays->sides};
+        WideRow irradiance;
+        portals_irradiance(lights->portals, &at, asked, irradiance);
+        lights_weigh_sky(lights, &at, irradiance, rays->direction, NULL, asked, places);
+    }
+    WIDE_EACH(k, asked) out_skies[k].place = places[k];
 }
 
 bool lights_know_sky(const Lights *lights, const EnvironmentPlace *place, float lobe_pdf,
