@@ -166,15 +166,31 @@ static SslType *put_kinds(const Type *type, SslType *out)
     return out;
 }
 
-/* The type spelt out down to its numbers, tags of vectors left out as type_same does. */
+/* The name of a type, tags of vectors left out as type_same does. */
+static const char *untagged_name(const Type *type, Arena *arena)
+{
+    if (type->kind == TYPE_ARRAY)
+        return arena_printf(arena, "%s[%u]", untagged_name(type->element, arena), type->count);
+    if (type->kind == TYPE_BASIC)
+        return type_lanes(type) ? ssl_type_name(type_of_lanes(type_lanes(type))->basic)
+                                : ssl_type_name(type->basic);
+    if (!type->decl->generic)
+        return type->decl->name;
+    const char *text = type->decl->generic->name;
+    for (const Binding *b = type->decl->bindings; b; b = b->next)
+        text = arena_printf(arena, "%s%s%s%s", text, b == type->decl->bindings ? "<" : ", ",
+                            untagged_name(b->type, arena), b->next ? "" : ">");
+    return text;
+}
+
+/* The type spelt out down to its numbers. */
 static const char *type_key(const Type *type, Arena *arena)
 {
     if (type->kind == TYPE_ARRAY)
         return arena_printf(arena, "%s[%u]", type_key(type->element, arena), type->count);
     if (type->kind == TYPE_BASIC)
-        return type_lanes(type) ? ssl_type_name(type_of_lanes(type_lanes(type))->basic)
-                                : ssl_type_name(type->basic);
-    const char *text = arena_printf(arena, "struct %s{", type->decl->name);
+        return untagged_name(type, arena);
+    const char *text = arena_printf(arena, "struct %s{", untagged_name(type, arena));
     for (uint32_t i = 0; i < type->decl->members.count; ++i) {
         const VarDecl *member = type->decl->members.items[i];
         text = arena_printf(arena, "%s%s %s;", text, type_key(member->type, arena), member->name);

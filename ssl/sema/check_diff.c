@@ -140,6 +140,8 @@ const Type *check_diff_type(Sema *s, const TypeName *name, const Type *inner)
     if (made)
         return of_a_fitting_size(s, made, name->span);
     report(s->diags, NO_DIFFERENTIAL, name->inner->span, text_of(s, inner));
+    if (type_is_unknown(inner))
+        report(s->diags, NOTE_WRITE, (Span){0}, "<T : IDifferentiable> for a T that has one");
     return &type_error;
 }
 

@@ -537,6 +537,43 @@ static void test_group_of_linked_groups(void **state)
     ssl_unit_release(unit);
 }
 
+/* A wire of Pair<color> from one file to another takes what the files call it as the language does: vectors are one type, others are
+ * not, and the name of the struct and the types that no member has count. */
+static void test_group_wires_generic_structs(void **state)
+{
+    SORT_UNUSED(state);
+    static const char *const inputs[][2] = {
+        {"struct Pair<T> { T a, b; };\nshader s(Pair<point> p, out float o) { o = p.a.x + p.b.y; }\n", NULL},
+        {"struct Pair<T> { T a, b; };\nshader s(Pair<float> p, out float o) { o = p.a + p.b; }\n", "S0710"},
+        {"struct Duo<T> { T a, b; };\nshader s(Duo<color> p, out float o) { o = p.a.x + p.b.y; }\n", "S0710"},
+        {"struct Pair { color a, b; };\nshader s(Pair p, out float o) { o = p.a.x + p.b.y; }\n", "S0710"},
+        {"struct Pair<T> { color a, b; };\nshader s(Pair<int> p, out float o) { o = p.a.x + p.b.y; }\n", "S0710"},
+    };
+    SslUnit *from = compile("struct Pair<T> { T a, b; };\n"
+                            "shader s(out Pair<color> o) { o.a = color(1); o.b = color(2); }\n",
+                            "s");
+    for (size_t i = 0; i < SORT_COUNT_OF(inputs); ++i) {
+        SslUnit *to = compile(inputs[i][0], "s");
+        const SslGroupNode nodes[2] = {{.name = "a", .unit = from}, {.name = "b", .unit = to}};
+        const SslGroupWire wire = {.from_node = "a", .from = "o", .to_node = "b", .to = "p"};
+        const SslGroupOutput output = {.name = "o", .node = "b", .output = "o"};
+        const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                                   .name = "pairs",
+                                   .nodes = nodes,
+                                   .wires = &wire,
+                                   .outputs = &output,
+                                   .node_count = 2,
+                                   .wire_count = 1,
+                                   .output_count = 1};
+        if (inputs[i][1])
+            expect_refusal(&desc, inputs[i][1]);
+        else
+            ssl_unit_release(link_group(&desc));
+        ssl_unit_release(to);
+    }
+    ssl_unit_release(from);
+}
+
 /* What a node binds its attributes to stands in the linked unit, through groups inside groups; an outer one
  * may say otherwise, by the inner name. */
 static void test_group_binds_attributes(void **state)
@@ -933,6 +970,7 @@ int main(void)
         cmocka_unit_test(test_group_random_graphs_are_the_code_by_hand),
         cmocka_unit_test(test_group_shares_kernels_and_leaves_out),
         cmocka_unit_test(test_group_of_linked_groups),
+        cmocka_unit_test(test_group_wires_generic_structs),
         cmocka_unit_test(test_group_binds_attributes),
         cmocka_unit_test(test_group_binds_attributes_behind_rows),
         cmocka_unit_test(test_group_limits),
