@@ -417,6 +417,7 @@ static void check_has_output(Sema *s, const FuncDecl *shader)
 /* The signature of a function, or of the first instance of a generic one. */
 static void check_function(Sema *s, FuncDecl *f)
 {
+    const uint32_t errors = diag_error_count(s->diags);
     if (f->generic) /* check_generic has made it */
         return;
     if (f->type_params.count > 0)
@@ -426,6 +427,8 @@ static void check_function(Sema *s, FuncDecl *f)
     add_overload(s, f);
     if (f->owner)
         check_method_name(s, f);
+    if (f->owner && f->owner->generic && diag_error_count(s->diags) > errors)
+        struct_method_is_bad(f);
 }
 
 /* The body of a function. What is wrong in an instance, but not in the generic function, is said to be of it. */

@@ -126,6 +126,8 @@ void check_generic_struct(Sema *s, StructDecl *decl);
 const Type *check_struct_instance(Sema *s, const char *name, const TypeArgs *args, Span span);
 /* Reports the name of a generic struct without types; `after` it, more follows. */
 void report_types_missing(Sema *s, const StructDecl *decl, Span span, const char *after);
+/* Notes what was reported of the signature of a method for unknown types: it is not made for others. */
+void struct_method_is_bad(const FuncDecl *method);
 /* Makes the methods of that name which an instance has not needed before. */
 void make_methods(Sema *s, const StructDecl *decl, const char *name, Span span);
 /* Notes which instance an error is in, and the calls that need it, from the inside out. */

@@ -78,14 +78,22 @@ void check_generic_struct(Sema *s, StructDecl *decl)
     decl->first = first;
     name_map_set(&s->struct_instances, key_of(s, decl, types), first);
     for (uint32_t i = 0; i < decl->parsed_methods.count; ++i) {
-        const FuncDecl *parsed = decl->parsed_methods.data[i];
+        FuncDecl *parsed = decl->parsed_methods.data[i];
+        forbid_named_derivatives(s, parsed);
         FuncDecl *method = ast_clone_func(parsed, true, s->arena);
         method->type_params = parsed->type_params;
         method->owner = first;
         method->is_abstract = true;
-        forbid_named_derivatives(s, method);
         array_push(s->arena, &s->module->ast->funcs, method);
     }
+}
+
+void struct_method_is_bad(const FuncDecl *method)
+{
+    const FuncList *parsed = &method->owner->generic->parsed_methods;
+    for (uint32_t i = 0; i < parsed->count; ++i)
+        if (parsed->data[i]->span.begin == method->span.begin)
+            parsed->data[i]->is_bad = true;
 }
 
 /* The methods of an instance wait until something calls them. */
@@ -221,7 +229,7 @@ void make_methods(Sema *s, const StructDecl *decl, const char *name, Span span)
     if (!s->func) /* only in functions are calls possible */
         return;
     for (FuncDecl *f = decl->methods; f; f = f->next_overload)
-        if (f->is_pending && f->name == name &&
+        if (f->is_pending && f->name == name && !f->generic->is_bad &&
             (decl->has_unknown || instance_has_room(s, f, span)))
             make_method(s, f, span);
 }

@@ -543,11 +543,18 @@ static void test_group_wires_generic_structs(void **state)
 {
     SORT_UNUSED(state);
     static const char *const inputs[][2] = {
-        {"struct Pair<T> { T a, b; };\nshader s(Pair<point> p, out float o) { o = p.a.x + p.b.y; }\n", NULL},
-        {"struct Pair<T> { T a, b; };\nshader s(Pair<float> p, out float o) { o = p.a + p.b; }\n", "S0710"},
-        {"struct Duo<T> { T a, b; };\nshader s(Duo<color> p, out float o) { o = p.a.x + p.b.y; }\n", "S0710"},
-        {"struct Pair { color a, b; };\nshader s(Pair p, out float o) { o = p.a.x + p.b.y; }\n", "S0710"},
-        {"struct Pair<T> { color a, b; };\nshader s(Pair<int> p, out float o) { o = p.a.x + p.b.y; }\n", "S0710"},
+        {"struct Pair<T> { T a, b; };\nshader s(Pair<point> p, out float o) { o = p.a.x + p.b.y; "
+         "}\n",
+         NULL},
+        {"struct Pair<T> { T a, b; };\nshader s(Pair<float> p, out float o) { o = p.a + p.b; }\n",
+         "S0710"},
+        {"struct Duo<T> { T a, b; };\nshader s(Duo<color> p, out float o) { o = p.a.x + p.b.y; }\n",
+         "S0710"},
+        {"struct Pair { color a, b; };\nshader s(Pair p, out float o) { o = p.a.x + p.b.y; }\n",
+         "S0710"},
+        {"struct Pair<T> { color a, b; };\nshader s(Pair<int> p, out float o) { o = p.a.x + p.b.y; "
+         "}\n",
+         "S0710"},
     };
     SslUnit *from = compile("struct Pair<T> { T a, b; };\n"
                             "shader s(out Pair<color> o) { o.a = color(1); o.b = color(2); }\n",
