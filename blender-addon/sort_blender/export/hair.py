@@ -6,11 +6,14 @@ Radii are as Cycles has them: half of what the particle settings say, from root 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 from ..sort_package import write_curves
 from .attributes import finite, get as _get
@@ -52,8 +55,8 @@ def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem) -> Strand
         keys += settings.kink_extra_steps
     if last <= first:
         return None
-    places = np.array([system.co_hair(obj, particle_no=k, step=step)[:] for k in range(first, last) for step in range(keys)],
-                      np.float64)
+    place_of = system.co_hair
+    places = _rows(3, (place_of(obj, particle_no=k, step=step) for k in range(first, last) for step in range(keys)))
     inverse = np.array(obj.matrix_world.inverted_safe())
     places = (places @ inverse[:3, :3].T + inverse[:3, 3]).astype(np.float32).reshape(-1, keys, 3)
     radii = _radii(settings, keys)
@@ -64,6 +67,11 @@ def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem) -> Strand
     points = np.ascontiguousarray(points[grown], np.float32)
     uv = _root_uv(obj, system, first, last)
     return Strands(points.reshape(-1, 4), np.full(len(points), keys, np.uint32), None if uv is None else uv[grown], False)
+
+
+def _rows(width: int, vectors: Iterable[Vector]) -> np.ndarray:
+    """float64 [vectors, width]: an array of all numbers, which takes half the time of one of rows."""
+    return np.fromiter(chain.from_iterable(vectors), np.float64).reshape(-1, width)
 
 
 def _radii(settings: bpy.types.ParticleSettings, keys: int) -> np.ndarray:
@@ -88,8 +96,8 @@ def _root_uv(obj: bpy.types.Object, system: bpy.types.ParticleSystem, first: int
     active = next((k for k, layer in enumerate(layers) if layer.active_render), 0)
     count = len(system.particles)
     parents, children = system.particles, system.child_particles
-    return np.array([system.uv_on_emitter(modifier, particle=parents[k if k < count else 0] if count else children[0],
-                                          particle_no=k, uv_no=active)[:] for k in range(first, last)], np.float32)
+    return _rows(2, (system.uv_on_emitter(modifier, particle=parents[k if k < count else 0] if count else children[0], particle_no=k, uv_no=active)
+                     for k in range(first, last))).astype(np.float32)
 
 
 def of_curves(obj: bpy.types.Object) -> Strands | None:
