@@ -26,7 +26,7 @@ ROWS = (
     Row("FLOAT", "clamp_direct", 0, 3.4028234e38, 0, "limit of the light that one sample brings after at most one bounce, as the mean of its channels; 0: no limit"),
     Row("FLOAT", "clamp_indirect", 0, 3.4028234e38, 0, "limit of the light that one sample brings after two or more bounces: fewer fireflies, dimmer caustics; 0: no limit"),
     Row("FLOAT", "filter_glossy", 0, 3.4028234e38, 0, "blurs what a path meets after blurry bounces, more so the larger the value, as in Cycles: softer caustics with less noise; 0: none"),
-    Row("FLOAT", "light_threshold", 0, 3.4028234e38, 0, "light below which a shadow ray is traced by chance only, as in Cycles: less time for a little noise; 0: all are traced"),
+    Row("FLOAT", "light_threshold", 0, 3.4028234e38, 0, "light below which a shadow ray is traced by chance only: less time for a little noise; 0: all are traced"),
     Row("FLOAT", "ao_distance_m", 0, 3.4028234e38, 0, "distance in metres within which surfaces darken one another in the layer ambient_occlusion and the view ao; 0: a tenth of the scene"),
     Row("U32", "seed", 0, 4294967295, 0, "seed of the random numbers: each seed gives other noise"),
     Row("BOOL", "transparent_film", 0, 1, 0, "the camera does not see the environment, which still lights and is reflected; alpha is 0 there"),

@@ -2,7 +2,9 @@
 
 #include "sort/shade/footprint_ray.h"
 
-enum { TRACES_MAX = 10 };
+/* The most traces of a walk: 99 in 100 of those that arrive do by the ninth. What the others would find is left to scattering, but for
+ * lights that rays do not meet. */
+enum { TRACES_MAX = 10, TRACES_MAX_DELTA = 24 };
 /* Newton's method has arrived when it would turn the beginning by less; it tries no larger turn, and no smaller fraction of a
  * step that did not help. */
 #define ARRIVED_RAD  1e-5f
@@ -57,11 +59,16 @@ static void try_step(const Wave *w, CausticWalk *k)
     begin_trace(w, k, f3_normalize(f3_madd(turned, k->fraction * k->step.y, from->y)));
 }
 
+static bool has_traces_left(const CausticWalk *k)
+{
+    return k->traces < (k->target.is_delta ? TRACES_MAX_DELTA : TRACES_MAX);
+}
+
 /* Ends a trace that does not lead to the target: the next one takes half the step, if there was one. */
 static void reject_trace(const Wave *w, CausticWalk *k)
 {
     k->fraction *= 0.5f;
-    if (isinf(k->best_miss) || k->fraction < FRACTION_MIN || k->traces >= TRACES_MAX)
+    if (isinf(k->best_miss) || k->fraction < FRACTION_MIN || !has_traces_left(k))
         k->state = CAUSTIC_LOST;
     else
         try_step(w, k);
@@ -117,7 +124,7 @@ static void finish_trace(const Wave *w, CausticWalk *k, uint32_t shape, float hi
         k->state = is_found ? CAUSTIC_FOUND : CAUSTIC_LOST;
     } else if (!(length < k->best_miss)) {
         reject_trace(w, k);
-    } else if (k->traces >= TRACES_MAX) {
+    } else if (!has_traces_left(k)) {
         k->state = CAUSTIC_LOST;
     } else {
         float shrink = minf(1.0f, TURN_MAX_RAD / turn);

@@ -19,7 +19,7 @@ void occlusion_send(Wave *w, ShadowQueue *queue, uint32_t i, const SurfaceHit *h
                .direction = wi,
                .t_max = s->ao_distance_m,
                .time = w->rays.time[i]};
-    uint32_t shadow = shadow_queue_add(queue, i, hit->depth + 1);
+    uint32_t shadow = shadow_queue_add(queue, i, path->event, hit->depth + 1);
     ray_batch_set(&queue->batch.rays, shadow, &ray);
     shadow_queue_set_light(queue, shadow, light, 0);
     queue->lights[shadow].is_cone = path->history.is_cone;

@@ -198,7 +198,8 @@ SORT_ALWAYS_INLINE uint32_t send_shadow_ray(Wave *w, uint32_t i, SurfaceLane sur
                                             const LightRows *lights, const RayRows *aim,
                                             Spectrum factor)
 {
-    uint32_t k = surface.lane, shadow = shadow_queue_add(&w->shadow, i, surface_depth(surface) + 1);
+    uint32_t k = surface.lane, event = w->paths[i].event;
+    uint32_t shadow = shadow_queue_add(&w->shadow, i, event, surface_depth(surface) + 1);
     /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
     w->shadow.lights[shadow].is_cone = w->paths[i].history.is_cone;
     Spectrum light = light_of(w, i, shadow, surface, lights, factor);

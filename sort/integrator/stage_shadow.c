@@ -71,32 +71,48 @@ static uint32_t collect_alpha(Wave *w, const ShadowQueue *q)
     return count;
 }
 
-/* Rays whose light is below the threshold, which play together. */
+/* Rays whose light is below their threshold, which play together. */
 typedef struct DimRays {
     uint32_t count;
     uint32_t ray[SSL_BLOCK];
+    float survival[SSL_BLOCK];
 } DimRays;
 
-/* Blocks some of the rays; the light of the others becomes as bright as the threshold. */
+/* Returns the threshold of a ray: what survives is as bright as it, and no clamp may darken that. */
+static float threshold_of(const WaveShared *s, const ShadowLight *light)
+{
+    return minf(s->settings->light_threshold,
+                light->depth > 1 ? s->clamp_indirect : s->clamp_direct);
+}
+
+/* Returns the probability with which a ray is traced, a multiple of the step of random numbers; 1: it takes no part. */
+static float survival(const WaveShared *s, const ShadowLight *light)
+{
+    const float step = 0x1p-24f;
+    float threshold = threshold_of(s, light), worth = spectrum_max_abs(light->light);
+    if (!(worth < threshold) || !spectrum_is_finite(light->light))
+        return 1.0f;
+    return ceilf(worth / threshold / step) * step;
+}
+
+/* Blocks some of the rays; the light of the others is divided by their probability. */
 static void play(const Wave *w, ShadowQueue *q, DimRays *dim)
 {
     const SampleKey *keys[SSL_BLOCK];
     uint32_t dimensions[SSL_BLOCK];
     alignas(64) WideRow u;
-    float threshold = w->shared->settings->light_threshold;
     for (uint32_t k = 0; k < dim->count; ++k) {
-        const Path *path = &w->paths[q->lights[dim->ray[k]].path];
-        keys[k] = &path->key;
-        dimensions[k] = sample_dimension(path->event, SAMPLE_SHADOW_ROULETTE);
+        const ShadowLight *light = &q->lights[dim->ray[k]];
+        keys[k] = &w->paths[light->path].key;
+        dimensions[k] = sample_dimension(light->event, SAMPLE_SHADOW_ROULETTE);
     }
     sampler_1d_points(&w->shared->sampler, keys, dimensions, (uint16_t)((1u << dim->count) - 1u),
                       u);
     for (uint32_t k = 0; k < dim->count; ++k) {
         uint32_t i = dim->ray[k];
         Spectrum *light = &q->lights[i].light;
-        float survival = spectrum_max_abs(*light) / threshold;
-        if (u[k] < survival)
-            *light = spectrum_scale(*light, 1.0f / survival);
+        if (u[k] < dim->survival[k])
+            *light = spectrum_scale(*light, 1.0f / dim->survival[k]);
         else
             q->batch.state[i] = SHADOW_BLOCKED;
     }
@@ -108,10 +124,13 @@ static void roulette(const Wave *w, ShadowQueue *q)
 {
     DimRays dim = {.count = 0};
     for (uint32_t i = 0; i < q->count; ++i) {
-        if (q->batch.state[i] != SHADOW_QUEUED ||
-            !(spectrum_max_abs(q->lights[i].light) < w->shared->settings->light_threshold))
+        if (q->batch.state[i] != SHADOW_QUEUED)
             continue;
-        dim.ray[dim.count++] = i;
+        float chance = survival(w->shared, &q->lights[i]);
+        if (chance == 1.0f)
+            continue;
+        dim.ray[dim.count] = i;
+        dim.survival[dim.count++] = chance;
         if (dim.count == SSL_BLOCK)
             play(w, q, &dim);
     }

@@ -83,6 +83,7 @@ typedef struct ShadowLight {
     /* PathHistory.is_cone and path depth of the surfaces that the shadow ray meets. */
     bool is_cone;
     uint32_t depth;
+    uint32_t event; /* Path.event where the ray begins: the path may have gone on since */
 } ShadowLight;
 
 /* The shadow rays of one pass, at most one a path, and what each carries. */
@@ -424,11 +425,13 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
                        uint32_t at);
 
 /* Returns a place in the queue for a shadow ray of path i, which is traced unless its light turns out to be black. */
-static inline uint32_t shadow_queue_add(ShadowQueue *queue, uint32_t i, uint32_t depth)
+static inline uint32_t shadow_queue_add(ShadowQueue *queue, uint32_t i, uint32_t event,
+                                        uint32_t depth)
 {
     ASSERT(queue->count < queue->batch.capacity);
     uint32_t shadow = queue->count++;
     queue->lights[shadow].path = i;
+    queue->lights[shadow].event = event;
     queue->lights[shadow].depth = depth;
     queue->batch.state[shadow] = SHADOW_QUEUED;
     return shadow;

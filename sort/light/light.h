@@ -163,8 +163,8 @@ uint32_t lights_infinite_count(const Lights *lights);
 enum { LIGHTS_WEIGHED_MAX = 4 };
 /* What light sampling, from a ray's origin, has to do with the ray's direction. */
 typedef struct LightSky {
-    EnvironmentPlace
-        place; /* where in the environment it ends; zeros without an environment, and where light sampling never draws an even one */
+    /* Where in the environment it ends; zeros without one, and where an even one is never drawn. */
+    EnvironmentPlace place;
     float chance;                        /* the probability of choosing among infinite sources */
     float chance_of[LIGHTS_WEIGHED_MAX]; /* that of each of these, if they are so few */
 } LightSky;

@@ -82,7 +82,8 @@ static inline float sky_claim(const SkyLook *sky, float others)
 
 /* Returns it at a point to which a sky of radiance 1 brings `through` by way of portals: E of this sky. One scattered ray finds it
  * with the chance v = through / pi, and samples through portals without much noise. The chance q of these leaves the variance E^2 /
- * (q + v) + others^2 / (1 - q), about, which is least for q / (1 - q) = (E - v others) / (others (1 + v)). */
+ * (q + v) + others^2 / (1 - q), about, which is least for q / (1 - q) = (E - v others) / (others (1 + v)). Without the
+ * divisor 1 + v, which is below 2, half of that is claimed. */
 static inline float sky_claim_through(const SkyLook *sky, float others, float through)
 {
     float brings = sky->shown * through, found = minf(0.318309886f * through, 1.0f) * others;

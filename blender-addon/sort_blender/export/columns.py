@@ -11,6 +11,8 @@ import numpy as np
 from ..versions import has_corner_normals
 from .attributes import get
 
+FACES_AT_ONCE = 1 << 18  # of what is computed with arrays of 150 bytes a face
+SMALL_CORNERS = 1 << 18
 
 class MeshColumns:
     """Each array is read when it is first asked for, once. The mesh must not change meanwhile."""
@@ -107,24 +109,35 @@ class MeshColumns:
 
 
 def find_normals(mesh: bpy.types.Mesh) -> None:
-    """Has Blender compute the normals that MeshColumns will read of a copy of `mesh`."""
+    """Has Blender compute the normals that MeshColumns will read of a copy of `mesh`, which share them. Not of large meshes, where waking threads
+    takes no time, and keeping all normals would take memory."""
     domain = getattr(mesh, "normals_domain", "")
-    if domain in ("POINT", "CORNER") and len(mesh.polygons):
+    if domain in ("POINT", "CORNER") and 0 < len(mesh.loops) <= SMALL_CORNERS:
         (mesh.vertex_normals if domain == "POINT" else mesh.corner_normals)[0]
 
 
 def divide_faces(starts: np.ndarray, counts: np.ndarray, corner_vertices: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """int32 [triangles, 3]: the corners of triangles, face by face, as Blender divides faces of three and of four corners (`counts`: 1 and 2): from
     the first corner to the third, unless the second and the fourth lie on one side of this line."""
-    first = np.cumsum(counts) - counts  # triangle of each face
-    corners = np.empty((int(counts.sum()), 3), np.int32)
-    corners[first] = starts[:, None] + np.arange(3, dtype=np.int32)
-    is_quad = counts == 2
-    quads, second = starts[is_quad], first[is_quad] + 1
-    corners[second] = quads[:, None] + np.array([0, 2, 3], np.int32)
-    places = positions[corner_vertices[quads[:, None] + np.arange(4, dtype=np.int32)]]
-    (x2, x3, x4), (y2, y3, y4), (z2, z3, z4) = (places[:, 1:] - places[:, :1]).transpose(2, 1, 0)  # from the first corner to the others
-    is_turned = (y2 * z3 - z2 * y3) * (y4 * z3 - z4 * y3) + (z2 * x3 - x2 * z3) * (z4 * x3 - x4 * z3) + (x2 * y3 - y2 * x3) * (x4 * y3 - y4 * x3) > 0
-    corners[second[is_turned] - 1, 2] += 1
-    corners[second[is_turned], 0] += 1
+    ends = np.cumsum(counts)
+    corners = np.empty((int(ends[-1]), 3), np.int32)
+    for begin in range(0, len(starts), FACES_AT_ONCE):
+        part = slice(begin, begin + FACES_AT_ONCE)
+        first = ends[part] - counts[part]  # triangle of each face
+        corners[first] = starts[part, None] + np.arange(3, dtype=np.int32)
+        is_quad = counts[part] == 2
+        quads, second = starts[part][is_quad], first[is_quad] + 1
+        corners[second] = quads[:, None] + np.array([0, 2, 3], np.int32)
+        places = positions[corner_vertices[quads[:, None] + np.arange(4, dtype=np.int32)]]
+        turned = second[_is_turned(places)]
+        corners[turned - 1, 2] += 1
+        corners[turned, 0] += 1
     return corners
+
+
+def _is_turned(quads: np.ndarray) -> np.ndarray:
+    """bool [quads]: the second and the fourth corner lie on one side of the line from the first to the third. quads: float32 [quads, 4, 3]."""
+    with np.errstate(over="ignore", invalid="ignore"):  # far places
+        (x2, x3, x4), (y2, y3, y4), (z2, z3, z4) = (quads[:, 1:] - quads[:, :1]).transpose(2, 1, 0)  # from the first corner to the others
+        return (y2 * z3 - z2 * y3) * (y4 * z3 - z4 * y3) + (z2 * x3 - x2 * z3) * (z4 * x3 - x4 * z3) \
+            + (x2 * y3 - y2 * x3) * (x4 * y3 - y4 * x3) > 0

@@ -144,9 +144,11 @@ static void test_variance_of_a_lamp_under_an_even_sky(void **state)
         fail_msg("variance %g, without the sky %g", noise[1].variance, noise[0].variance);
 }
 
-static Render *render_with_threshold(const Kit *kit, double threshold)
+/* clamp: of the light, 0: none. */
+static Render *render_with_threshold(const Kit *kit, double threshold, double clamp)
 {
     RenderOptions options = kit_options(kit);
+    SETTING_SET(options.settings, clamp_direct, (float)clamp);
     options.sampler = SAMPLER_INDEPENDENT;
     options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
     SETTING_SET(options.settings, light_threshold, (float)threshold);
@@ -164,12 +166,13 @@ static void test_variance_of_a_light_threshold(void **state)
                 "{\"name\": \"l\", \"type\": \"point\", \"intensity\": [5, 5, 5], "
                 "\"transform\": [1,0,0,0, 0,1,0,1.5, 0,0,1,0, 0,0,0,1]}",
                 NULL, 12);
-    Render *plain = render_with_threshold(&kit, 0), *bright = render_with_threshold(&kit, 1e-6);
+    Render *plain = render_with_threshold(&kit, 0, 0),
+           *bright = render_with_threshold(&kit, 1e-6, 0);
     assert_true(hash128_equal(kit_bits(plain), kit_bits(bright)));
     uint32_t count;
     float *light = kit_pixels(plain, &count);
     for (double threshold = 1; threshold <= 100; threshold *= 10) {
-        Render *dim = render_with_threshold(&kit, threshold);
+        Render *dim = render_with_threshold(&kit, threshold, 0);
         float *rgba = kit_pixels(dim, &count), *variance = kit_aov(dim, FILM_AOV_VARIANCE);
         double difference = 0, sum = 0, expected = 0;
         for (uint32_t i = 0; i < count; ++i) {
@@ -188,9 +191,15 @@ static void test_variance_of_a_light_threshold(void **state)
         mem_free(variance);
         render_destroy(dim);
     }
+    /* All light is brighter than this clamp, below which no ray plays. */
+    Render *clamped = render_with_threshold(&kit, 0, 0.05),
+           *both = render_with_threshold(&kit, 1, 0.05);
+    assert_true(hash128_equal(kit_bits(clamped), kit_bits(both)));
     mem_free(light);
     render_destroy(plain);
     render_destroy(bright);
+    render_destroy(clamped);
+    render_destroy(both);
     kit_end(&kit);
 }
 
