@@ -203,6 +203,52 @@ static void test_variance_of_a_light_threshold(void **state)
     kit_end(&kit);
 }
 
+/* A point in a closed room, of which paths meet two walls. The two shadow rays of a path play on their own: far below the threshold T the
+ * variance of a sample is T times its mean, and more if one number decided over both. */
+static void test_variance_of_two_dim_rays(void **state)
+{
+    (void)state;
+    const double threshold = 30;
+    enum { MANY = 16 * SAMPLES };
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/s.ssl", ssl);
+    kit_add_sphere(&kit, &meshes, "room", 6.0f, 16);
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = WIDTH,
+                    .height = HEIGHT,
+                    .samples = MANY,
+                    .max_depth = 2,
+                    .eye = {0, 0, 4},
+                    .fov_y_degrees = 50,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"r\", \"mesh\": \"room\", \"materials\": [\"m\"]}",
+                    .materials = matte,
+                    .lights = "{\"name\": \"l\", \"type\": \"point\", \"intensity\": [9, 9, 9], "
+                              "\"transform\": [1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]}"});
+    uint32_t count;
+    Render *plain = render_with_threshold(&kit, 0, 0),
+           *dim = render_with_threshold(&kit, threshold, 0);
+    float *light = kit_pixels(plain, &count), *variance = kit_aov(dim, FILM_AOV_VARIANCE);
+    double sum = 0, expected = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        sum += (double)variance[i];
+        double l = (double)light[4 * i];
+        expected += (l * threshold - l * l) / MANY;
+    }
+    /* The standard error is 1 %; one number for both gives 1.85 times the variance. */
+    if (fabs(sum - expected) > 0.05 * expected)
+        fail_msg("variance %g, expected %g", sum, expected);
+    mem_free(light);
+    mem_free(variance);
+    render_destroy(plain);
+    render_destroy(dim);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 static double error_at(const Kit *kit, SamplerKind sampler, uint32_t samples, const float *truth)
 {
     RenderOptions options = kit_options(kit);
@@ -320,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_variance_of_a_lamp_under_an_even_sky),
         cmocka_unit_test(test_variance_heeds_which_lights_are_seen),
         cmocka_unit_test(test_variance_of_a_light_threshold),
+        cmocka_unit_test(test_variance_of_two_dim_rays),
         cmocka_unit_test(test_error_falls_with_the_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
