@@ -179,6 +179,36 @@ class LightTest(unittest.TestCase):
         emission.inputs["Strength"].default_value = 3
         self.compare()
 
+    def test_light_that_is_not_finite(self):
+        self.light("SUN", energy=2)
+        dimmed = kit.render()
+        for settings, strength in (({"energy": math.inf}, None), ({"energy": 1e30}, 1e30), ({"energy": math.nan}, None)):
+            with self.subTest(settings=settings, strength=strength):
+                light = self.light("POINT", **settings)
+                if strength:
+                    light.data.use_nodes = True
+                    light.data.node_tree.nodes["Emission"].inputs["Strength"].default_value = strength
+                picture = kit.render()
+                self.assertIn("infinite or no number; it is left out", kit.messages().warnings[0])
+                self.assertTrue((picture == dimmed).all())
+                bpy.data.objects.remove(light)
+        light = self.light("AREA", energy=5)
+        light.location.x = math.nan
+        self.assertTrue((kit.render() == dimmed).all())
+        self.assertIn("nowhere", kit.messages().warnings[0])
+
+    def test_world_that_is_not_finite(self):
+        world = bpy.data.worlds.new("World")
+        world.use_nodes = True
+        self.scene.world = world
+        background = world.node_tree.nodes["Background"]
+        background.inputs["Color"].default_value = (10, 10, 10, 1)
+        for strength in (math.inf, math.nan):
+            with self.subTest(strength=strength):
+                background.inputs["Strength"].default_value = strength
+                kit.render()
+                self.assertIn("infinite or no number; it is black", kit.messages().warnings[0])
+
     def test_world_colour(self):
         world = bpy.data.worlds.new("World")
         world.use_nodes = True

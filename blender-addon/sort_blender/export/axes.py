@@ -6,6 +6,8 @@ in the object's own space; cameras and lights look along -z with y up in both wo
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from mathutils import Matrix, Vector
 
@@ -16,13 +18,20 @@ THINNEST = 1e-6  # of the largest scale
 FLAT = 1e-18  # a determinant below which scales are looked at
 
 
+def _is_somewhere(matrix: Matrix) -> bool:
+    """No number of it is infinite or none."""
+    return math.isfinite(sum(map(sum, matrix)))
+
+
 def with_thickness(matrix: Matrix) -> Matrix | None:
     """An object scaled to nothing along an axis gets some thickness: the renderer turns matrices around. None: all of it is
-    a point."""
+    a point, or it is nowhere."""
+    if not _is_somewhere(matrix):
+        return None
     if abs(matrix.to_3x3().determinant()) > FLAT:
         return matrix
     left, scales, right = np.linalg.svd(np.array(matrix.to_3x3(), np.float64))
-    if not np.isfinite(scales).all() or scales[0] < 1e-9:
+    if scales[0] < 1e-9:
         return None
     mended = left @ np.diag(np.maximum(scales, THINNEST * scales[0])) @ right
     return Matrix.Translation(matrix.translation) @ Matrix(mended.tolist()).to_4x4()
@@ -35,7 +44,9 @@ def place(object_to_world: Matrix) -> list[float]:
 
 def without_scale(matrix: Matrix) -> Matrix | None:
     """Rotation and translation alone; z and the translation stay, x as near as can be. None: there is no
-    such matrix, an axis has no length."""
+    such matrix, since an axis has no length or it is nowhere."""
+    if not _is_somewhere(matrix):
+        return None
     x, _, z = (matrix.col[k].xyz for k in range(3))
     if z.length < 1e-12:
         return None

@@ -75,7 +75,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
         report.warn(where, f"a camera of type {data.type} is not supported yet; it is rendered in perspective")
     placed = [axes.without_scale(key) for key in keys]
     if None in placed:
-        raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing")
+        raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing, or it is nowhere")
     places = [axes.place(matrix) for matrix in placed]
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":

@@ -17,7 +17,7 @@ import numpy as np
 from ..messages import Report
 from ..script_node import NODE as SCRIPT
 from ..versions import BENT_NORMALS_ARE_VALID
-from . import node_options, node_table, script, units
+from . import node_options, node_table, script, single, units
 from .image import ImageExporter
 from .surroundings import Surroundings
 
@@ -108,13 +108,6 @@ def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float 
         weights = LUMINANCE if own.type == COLOUR_SOCKET else (1 / 3,) * 3
         value = sum(w * x for w, x in zip(weights, value))
     return float(value)
-
-
-def _is_finite(value: object) -> bool:
-    """Whether no number of a parameter is infinite or none."""
-    if isinstance(value, list):
-        return bool(np.isfinite(np.array(value, np.float64)).all())
-    return not isinstance(value, float) or math.isfinite(value)
 
 
 class GraphBuilder:
@@ -307,7 +300,7 @@ class GraphBuilder:
         """Packages hold numbers, and neither infinity nor what is no number."""
         given = self.parameters(name)
         for parameter, value in given.items():
-            if not _is_finite(value):
+            if not single.fits(value):
                 self.warn(node, f"{parameter} is not finite; 0 is used")
                 given[parameter] = [0.0] * len(value) if isinstance(value, list) else 0.0
 

@@ -14,7 +14,8 @@ from mathutils import Matrix
 from ..messages import Report
 from ..sort_package import PackageWriter
 from ..versions import LIGHTS_AS_3, LIGHTS_SHARE_SHADOW
-from . import axes, folding, light_mesh, light_power, nodes, unfollowed
+from . import axes, folding, light_mesh, light_power, nodes, single, unfollowed
+from .light_power import TOO_BRIGHT
 from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
@@ -30,7 +31,7 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
     where = f"Light '{obj.name}'"
     matrix = axes.without_scale(object_to_world)
     if matrix is None:
-        report.warn(where, "it is scaled to nothing along an axis and is left out")
+        report.warn(where, "it is scaled to nothing along an axis, or is nowhere, and is left out")
         return
     if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
         # No light of its own, and Cycles ignores all other settings. Where a disk is a hint, so is the square around it.
@@ -50,6 +51,9 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
+    if not single.fits(record):
+        report.warn(where, TOO_BRIGHT)
+        return
     if _finds_caustics(light):
         record["is_caustics_light"] = True
     writer.add("lights", obj.name, {**record, **nodes_factor, **fields, "transform": axes.place(matrix), "is_solid": False,

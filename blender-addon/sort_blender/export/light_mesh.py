@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ..messages import Report
 from ..sort_package import PackageWriter
 from ..versions import LIGHTS_AS_3
-from . import axes, folding, light_power, nodes, object_values, unfollowed
+from . import axes, folding, light_power, nodes, object_values, single, unfollowed
 from .material import MaterialExporter
 
 # W/(m2 sr) a watt and square metre. In Blender 4 a watt is one; measured with 4.2.
@@ -47,6 +47,9 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
         strength = 1 / (4 * math.pi) / (math.pi * ball ** 2)
     parameters = {"factor": [c * strength for c in light_power.colour_of(light)],
                   "axis": list(-matrix.col[2].xyz), **_cone(light)}
+    if not single.fits(parameters):
+        report.warn(where, light_power.TOO_BRIGHT)
+        return
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())

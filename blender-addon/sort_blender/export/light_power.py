@@ -6,11 +6,14 @@ import math
 
 import bpy
 
+EXPOSURE_MAX = 1000.0  # stops; more is infinite light in single precision, and an error in double
+TOO_BRIGHT = "its light is infinite or no number; it is left out"
+
 
 def colour_of(light: bpy.types.Light) -> list[float]:
     """Linear RGB times Blender's power. Exposure, temperature and Normalize came with Blender 4.5. Below 0 the light takes
     away. Of area lights without Normalize a watt is one a square metre, which is not in here."""
-    power = light.energy * 2.0 ** getattr(light, "exposure", 0.0)
+    power = light.energy * 2.0 ** min(getattr(light, "exposure", 0.0), EXPOSURE_MAX)
     if not is_normalized(light):
         power *= _growth(light)
     tint = light.temperature_color if getattr(light, "use_temperature", False) else (1.0, 1.0, 1.0)

@@ -18,6 +18,7 @@ from .sky_painter import MultipleSky, PaintedSky
 if TYPE_CHECKING:
     from ..sort_package import PackageWriter
 
+STRENGTH_MAX = 1e20  # far from where its irradiance is infinite
 FULL_TURN_DEGREES = 179.999  # what a distant light can be
 
 
@@ -76,7 +77,8 @@ def sun_of(background: bpy.types.Node) -> bpy.types.Node | None:
     feed = nodes.source(background.inputs["Color"])
     if feed is None or feed.node.type != "TEX_SKY" or unit_of(feed.node) != "tex_sky_nishita" or not _has_disc(feed.node):
         return None
-    if nodes.constant(background.inputs["Strength"]) is None or nodes.source_of(feed.node, "Vector"):
+    strength = nodes.constant(background.inputs["Strength"])
+    if strength is None or not abs(strength) < STRENGTH_MAX or nodes.source_of(feed.node, "Vector"):
         return None
     return feed.node
 

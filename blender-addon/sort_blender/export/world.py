@@ -7,7 +7,7 @@ from mathutils import Euler, Matrix
 
 from ..messages import Report
 from ..versions import nodes_of
-from . import axes, nodes, sky_node
+from . import axes, nodes, single, sky_node
 from .layers import Layers
 from .material import MaterialExporter
 
@@ -61,7 +61,7 @@ def _sky(world: bpy.types.World, group: dict, materials: MaterialExporter, repor
         return BLACK
     sun = None
     if feed.node.type == "BACKGROUND":
-        plain = _plain(feed.node, f"World '{world.name}'", materials)
+        plain = _plain(feed.node, f"World '{world.name}'", materials, report)
         if plain:
             return plain
         sun = sky_node.sun_of(feed.node)
@@ -70,20 +70,27 @@ def _sky(world: bpy.types.World, group: dict, materials: MaterialExporter, repor
     return {"material": materials.environment(world, output.inputs["Surface"], sun)}
 
 
-def _plain(background: bpy.types.Node, where: str, materials: MaterialExporter) -> dict | None:
+def _even(colour: list[float], where: str, report: Report) -> dict:
+    if single.fits(colour):
+        return {"color": colour}
+    report.warn(where, "its light is infinite or no number; it is black")
+    return BLACK
+
+
+def _plain(background: bpy.types.Node, where: str, materials: MaterialExporter, report: Report) -> dict | None:
     """What needs no shader: a colour, or an image that is only turned."""
     strength = nodes.constant(background.inputs["Strength"])
     colour = nodes.constant(background.inputs["Color"])
     if strength is None:
         return None
     if colour is not None:
-        return {"color": [c * strength for c in colour]}
+        return _even([c * strength for c in colour], where, report)
     feed = nodes.source(background.inputs["Color"]).node
     if feed.type != "TEX_ENVIRONMENT" or feed.projection != "EQUIRECTANGULAR" or feed.interpolation == "Closest":
         return None
     turn = _rotation(feed)
     texture = materials.images.texture(feed.image, feed.image_user, f"{where}, node '{feed.name}'", wrap=None)
-    if turn is None or texture is None or strength < 0:
+    if turn is None or texture is None or not 0 <= strength <= single.LARGEST:
         return None
     return {"image": texture, "transform": axes.place(turn @ IMAGE_TO_BLENDER), "strength": strength}
 
