@@ -102,6 +102,21 @@ class HairTest(unittest.TestCase):
         self.assertEqual(normals.shape, (10, 3))
         np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-5)
 
+    def test_strands_of_a_viewport(self):
+        from sort_blender.export import hair
+        settings = self.fur(render_step=4, child_type="SIMPLE", rendered_child_count=3).particle_systems[0].settings
+        settings.display_step, settings.display_percentage = 2, 50
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        obj = bpy.data.objects["Plane"].evaluated_get(depsgraph)
+        system, = hair.systems_of(obj, depsgraph.mode)
+        strands = hair.of_system(obj, system, depsgraph.mode)
+        self.assertEqual(set(strands.counts), {5})
+        self.assertLess(len(strands.counts), len(system.child_particles))
+        steps = np.diff(strands.points[:, :3].reshape(-1, 5, 3), axis=1)
+        np.testing.assert_allclose(np.linalg.norm(steps, axis=2), 0.5, atol=0.1)
+        obj.modifiers[0].show_viewport = False
+        self.assertEqual(hair.systems_of(obj, depsgraph.mode), [])
+
     def test_strands_are_not_written_again(self):
         from sort_blender.export.scene import ExportPlan, export_scene
         from sort_blender.messages import Report

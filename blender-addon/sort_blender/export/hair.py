@@ -20,6 +20,7 @@ from .attributes import finite, get as _get
 from .cache import Entry, ExportCache
 
 DEFAULT_RADIUS_M = 0.005  # of Curves objects without the attribute
+RENDER = "RENDER"  # mode of a depsgraph; another one is a viewport's
 POLY = 1  # of the attribute curve_type
 
 
@@ -32,25 +33,29 @@ class Strands:
     normals: np.ndarray | None = None  # float32 [points, 3], in the object's space; None: no material asks for them
 
 
-def systems_of(obj: bpy.types.Object) -> list[bpy.types.ParticleSystem]:
-    """Those of an evaluated object whose hair is rendered as strands."""
+def systems_of(obj: bpy.types.Object, mode: str) -> list[bpy.types.ParticleSystem]:
+    """Those of an object whose hair is rendered as strands. `mode`: of the depsgraph that has evaluated it."""
     return [m.particle_system for m in obj.modifiers
-            if m.type == "PARTICLE_SYSTEM" and m.show_render and m.particle_system.settings.type == "HAIR"
+            if m.type == "PARTICLE_SYSTEM" and (m.show_render if mode == RENDER else m.show_viewport) and m.particle_system.settings.type == "HAIR"
             and m.particle_system.settings.render_type == "PATH"]
 
 
-def strands_of(obj: bpy.types.Object, system_name: str) -> Strands | None:
-    """`system_name`: of the particle system; "": the object is of type Curves."""
-    return of_system(obj, obj.particle_systems[system_name]) if system_name else of_curves(obj)
+def strands_of(obj: bpy.types.Object, system_name: str, mode: str) -> Strands | None:
+    """`system_name`: of the particle system; "": the object is of type Curves. `mode`: of the depsgraph that has evaluated it."""
+    return of_system(obj, obj.particle_systems[system_name], mode) if system_name else of_curves(obj)
 
 
-def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem) -> Strands | None:
+def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem, mode: str) -> Strands | None:
+    """A viewport has strands of fewer points, and maybe not all children: what is asked for beyond them is nowhere."""
     settings = system.settings
+    children, step = len(system.child_particles), settings.render_step
+    if mode != RENDER:
+        children, step = int(children * settings.display_percentage / 100), settings.display_step
     first = 0
-    if settings.child_type != "NONE" and len(system.child_particles) and not settings.use_parent_particles:
+    if settings.child_type != "NONE" and children and not settings.use_parent_particles:
         first = len(system.particles)
-    last = len(system.particles) + len(system.child_particles)
-    keys = (1 << settings.render_step) + 1
+    last = len(system.particles) + children
+    keys = (1 << step) + 1
     if settings.kink == "SPIRAL":
         keys += settings.kink_extra_steps
     if last <= first:

@@ -50,6 +50,7 @@ class InstanceExporter:
         self._kept = kept
         self._motion = motion
         self._neighbours = neighbours
+        self._mode = depsgraph.mode
         self._view_layer = depsgraph.view_layer_eval
         self._collections = depsgraph.view_layer  # which alone answers for collections, not the evaluated copy
         self._layers = layers
@@ -86,7 +87,7 @@ class InstanceExporter:
             self._report.warn(where, f"objects of type {obj.type} are not supported yet and are left out")
             return
         if self._is_shown(instance, "particles"):
-            for system in hair.systems_of(obj):
+            for system in hair.systems_of(obj, self._mode):
                 self._add_strands(instance, system.name, where)
         mesh = self._mesh_of(instance, where) if self._is_shown(instance, "self") else None
         if mesh is None:
@@ -146,7 +147,7 @@ class InstanceExporter:
     def _link_strands(self, obj: bpy.types.Object, system_name: str, where: str) -> str:
         """The name of the curves; "": there are none."""
         keys = self._motion.strands_of(obj, system_name) if self._motion else None
-        strands = None if keys else hair.strands_of(obj, system_name)
+        strands = None if keys else hair.strands_of(obj, system_name, self._mode)
         keys = keys or ([strands] if strands else [])
         if not keys:
             return ""

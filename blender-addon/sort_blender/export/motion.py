@@ -66,8 +66,8 @@ class Motion:
         for obj in depsgraph.objects:
             if not _settings(obj, "use_motion_blur") or not _settings(obj, "use_deform_motion"):
                 continue
-            for name in [""] if obj.type == "CURVES" else [system.name for system in hair.systems_of(obj)]:
-                found = hair.strands_of(obj, name)
+            for name in [""] if obj.type == "CURVES" else [system.name for system in hair.systems_of(obj, depsgraph.mode)]:
+                found = hair.strands_of(obj, name, depsgraph.mode)
                 if found:
                     self._strands.setdefault((obj.name_full, name), []).append(found)
 
