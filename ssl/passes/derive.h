@@ -115,6 +115,9 @@ typedef struct DeriveLoop {
     bool *is_down;       /* [state]: the step is subtracted */
     uint32_t turns;      /* the tape has room for so many */
     bool is_bounded;     /* there are not more, provably */
+    uint32_t counted;    /* exactly so many turns, known at compile time; 0: not known */
+    IrValue
+        goes_on; /* of f: false in the last turn, true in all others; 0: nothing is known of it, or the last turn has work */
 } DeriveLoop;
 DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active, IrInstId loop);
 

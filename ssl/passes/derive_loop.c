@@ -222,18 +222,21 @@ typedef struct Line {
 static bool line_of(const LoopWalk *w, const DeriveLoop *l, IrValue v, Line *out)
 {
     int32_t first, step = 0, added = 0;
+    int64_t added_by = 0;
     *out = (Line){0};
     if (constant_int(w, v, &first)) {
         out->first = first;
         return true;
     }
     const IrInst *def = def_of(w, v);
-    if (def && def->op == IR_IADD) { /* the next value, as `do` compares it */
+    if (def &&
+        (def->op == IR_IADD || def->op == IR_ISUB)) { /* the next value, as `do` compares it */
         const IrValue *args = ir_args(w->func, def);
-        uint32_t other = constant_int(w, args[0], &added) ? 0 : 1;
+        uint32_t other = def->op == IR_IADD && constant_int(w, args[0], &added) ? 0 : 1;
         if (!constant_int(w, args[other], &added))
             return false;
         v = args[1 - other];
+        added_by = def->op == IR_ISUB ? -(int64_t)added : added;
     }
     if (v < w->body->param_first || v >= w->body->param_first + w->body->param_count)
         return false;
@@ -241,7 +244,7 @@ static bool line_of(const LoopWalk *w, const DeriveLoop *l, IrValue v, Line *out
     if (!l->steps[state] || !constant_int(w, ir_args(w->func, w->loop)[state], &first) ||
         !constant_int(w, l->steps[state], &step))
         return false;
-    *out = (Line){(int64_t)first + added, l->is_down[state] ? -(int64_t)step : step};
+    *out = (Line){first + added_by, l->is_down[state] ? -(int64_t)step : step};
     return true;
 }
 
@@ -276,6 +279,34 @@ static DeriveState state_of(LoopWalk *w, uint32_t state, DeriveLoop *l)
     if (!w->needed[param] || ir_kind(type) == IR_CLOSURE)
         return STATE_UNREAD;
     return is_step ? STATE_STEPS : STATE_SAVED;
+}
+
+/* Whether nothing that has a derivative happens in a turn in which `condition` is false. */
+static bool is_idle_without(const LoopWalk *w, IrValue condition)
+{
+    const IrFunc *f = w->func;
+    for (IrInstId id = w->body->first; id != w->body->last; id = ir_inst(f, id)->next) {
+        const IrInst *inst = ir_inst(f, id);
+        if (!has_active_result(w, inst))
+            continue;
+        if (inst->op != IR_IF || ir_args(f, inst)[0] != condition)
+            return false;
+        const IrRegion *otherwise = ir_region(f, inst->region_first + 1);
+        if (otherwise->first != otherwise->last)
+            return false;
+    }
+    return true;
+}
+
+/* A loop that ends by one comparison of counters has a number of turns that is known. */
+static void count_exactly(const LoopWalk *w, DeriveLoop *l)
+{
+    IrValue goes_on = ir_yield_args(w->func, w->loop->region_first)[0];
+    if (w->truths.count != 1)
+        return;
+    l->counted = count_turns(w, l, goes_on);
+    if (l->counted && is_idle_without(w, goes_on))
+        l->goes_on = goes_on;
 }
 
 static void find_turns(const LoopWalk *w, DeriveLoop *l)
@@ -319,6 +350,7 @@ DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active
     find_truths(&w, ir_yield_args(f, inst->region_first)[0]);
     for (uint32_t i = 0; i < inst->arg_count; ++i)
         l.states[i] = state_of(&w, i, &l);
+    count_exactly(&w, &l);
     find_turns(&w, &l);
     arena_rewind(arena, mark);
     return l;

@@ -6,7 +6,9 @@
  *   LOOP           at the region's own level it is copied with its turns counted and with what the walk back needs on a
  *                  tape, an array of one element for each turn. The walk back is a loop from the last turn to the
  *                  first, which copies the body for a turn and walks back through it. Its state are the adjoints of
- *                  the states, and of the values from outside that the body reads
+ *                  the states, and of the values from outside that the body reads. If the number of turns is known, and
+ *                  the last one only finds that the condition is false, it is walked back through before the loop, in which the condition
+ *                  is true then
  *
  * Inside IF and LOOP the adjoints of values from outside begin with what they are and come out as results.
  *
@@ -33,6 +35,8 @@ typedef struct Tape {
     IrValue *values; /* [state]: what was saved; 0: nothing */
 } Tape;
 
+typedef enum Known { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE } Known;
+
 typedef struct Reverse {
     Derive *derive;
     IrClone *clone;
@@ -42,6 +46,7 @@ typedef struct Reverse {
     IrValue *adjoints;       /* [value of f]; 0: zero */
     Tape **tapes;            /* [instruction of f]; NULL: not taped */
     IrRegionId taping;       /* loops of this region are taped */
+    uint8_t *known;          /* [value of f]: a bool whose value is known in the copy; see Known */
     uint32_t *inside, *seen; /* [value of f]: stamps of find_outer */
     uint32_t stamp;
 } Reverse;
@@ -76,7 +81,17 @@ static IrValue add_arrays(Reverse *r, IrValue x, IrValue y)
 static bool is_zero(Reverse *r, IrValue v)
 {
     float x;
-    return !v || (ir_is_const_float(r->b, v, &x) && x == 0.0f);
+    if (!v || (ir_is_const_float(r->b, v, &x) && x == 0.0f))
+        return true;
+    const IrFunc *f = ir_build_func(r->b);
+    const IrInst *inst = ir_inst(f, f->values.data[v].def);
+    if (!f->values.data[v].def || inst->op != IR_ARRAY)
+        return false;
+    const IrValue *elements = ir_args(f, inst);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        if (elements[i] != elements[0])
+            return false;
+    return ir_is_const_float(r->b, elements[0], &x) && x == 0.0f;
 }
 
 /* Adds to the adjoint of an active value. */
@@ -502,6 +517,11 @@ static bool visit(IrClone *c, IrInstId id)
 {
     Reverse *r = c->data;
     const IrInst *inst = ir_inst(c->from, id);
+    if (inst->result_count == 1 && r->known[inst->result_first]) {
+        c->map[inst->result_first] =
+            ir_const_bool(r->b, r->known[inst->result_first] == KNOWN_TRUE);
+        return true;
+    }
     if (inst->op != IR_LOOP || inst->parent != r->taping || !is_active_loop(r, inst))
         return false;
     copy_taped(r, id);
@@ -531,42 +551,89 @@ static IrValue state_at(Reverse *r, const IrInst *inst, const Tape *tape, uint32
     return ir_build_zero(r->b, type);
 }
 
-/* The loop itself. `carried` are the values whose adjoints it carries, of which the first `state_count` stand for the active
- * states `states`; `adjoints` are theirs, before and after. */
-static void build_back_loop(Reverse *r, IrInstId id, const uint32_t *states, uint32_t state_count,
-                            const ValueList *outer, IrValue *adjoints)
+/* What is in a loop is walked back through more than once. */
+static void forget_adjoints(Reverse *r, IrRegionId id)
 {
-    IrModule *m = r->derive->module;
-    const IrInst *inst = ir_inst(r->f, id);
-    const Tape *tape = r->tapes[id];
+    const IrRegion *region = ir_region(r->f, id);
+    memset(r->adjoints + region->param_first, 0, region->param_count * sizeof *r->adjoints);
+    for (IrInstId at = region->first; at; at = ir_inst(r->f, at)->next) {
+        const IrInst *inst = ir_inst(r->f, at);
+        memset(r->adjoints + inst->result_first, 0, inst->result_count * sizeof *r->adjoints);
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            forget_adjoints(r, inst->region_first + i);
+    }
+}
+
+/* The walk back through a loop: the values whose adjoints go from turn to turn: the active states `states`, then
+ * `outer`; `adjoints` are theirs. */
+typedef struct BackLoop {
+    IrInstId id;
+    const uint32_t *states;
+    uint32_t state_count;
+    const ValueList *outer;
+    IrValue *adjoints;
+} BackLoop;
+
+/* Walks back through one turn: `adjoints` are those after it, and become those before it. */
+static void back_turn(Reverse *r, const BackLoop *l, IrValue turn, IrValue *adjoints)
+{
+    const IrInst *inst = ir_inst(r->f, l->id);
     const IrValue *yields = ir_yield_args(r->f, inst->region_first);
     IrValue param_first = ir_region(r->f, inst->region_first)->param_first;
-    uint32_t count = 1 + state_count + outer->count;
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        r->clone->map[param_first + i] = state_at(r, inst, r->tapes[l->id], i, turn);
+    for (uint32_t i = 0; i < l->outer->count; ++i)
+        r->adjoints[l->outer->data[i]] = adjoints[l->state_count + i];
+    forget_adjoints(r, inst->region_first);
+    copy_region(r, inst->region_first);
+    for (uint32_t i = 0; i < l->state_count; ++i)
+        add(r, yields[1 + l->states[i]], adjoints[i]);
+    walk_back(r, inst->region_first);
+    for (uint32_t i = 0; i < l->state_count; ++i)
+        adjoints[i] = adjoint_or_zero(r, param_first + l->states[i]);
+    for (uint32_t i = 0; i < l->outer->count; ++i)
+        adjoints[l->state_count + i] = r->adjoints[l->outer->data[i]];
+}
+
+/* Walks back through `turns` turns, a number that is known if `is_counted`. */
+static void back_turns(Reverse *r, const BackLoop *l, IrValue turns, bool is_counted)
+{
+    IrModule *m = r->derive->module;
+    const IrInst *inst = ir_inst(r->f, l->id);
+    const Tape *tape = r->tapes[l->id];
+    uint32_t count = 1 + l->state_count + l->outer->count;
     uint32_t site = ir_add_fault_site(m, SSL_FAULT_LOOP, m->fault_sites.data[inst->site].span);
     m->fault_sites.data[site].max_trips =
         tape->loop.turns < INT32_MAX ? tape->loop.turns : m->fault_sites.data[inst->site].max_trips;
     IrValue *state = ARENA_ARRAY(m->arena, IrValue, count);
-    IrValue *next = ARENA_ARRAY(m->arena, IrValue, count);
-    IrValue one = ir_const_int(r->b, 1);
-    state[0] = ir_build2(r->b, IR_IMIN, tape->turns, ir_const_int(r->b, (int32_t)tape->loop.turns));
-    memcpy(state + 1, adjoints, (count - 1) * sizeof *state);
+    state[0] = turns;
+    memcpy(state + 1, l->adjoints, (count - 1) * sizeof *state);
     ir_loop_begin(r->b, site, state, count, state);
-    IrValue turn = clamp_index(r, ir_build2(r->b, IR_ISUB, state[0], one), tape->loop.turns);
-    for (uint32_t i = 0; i < inst->arg_count; ++i)
-        r->clone->map[param_first + i] = state_at(r, inst, tape, i, turn);
-    for (uint32_t i = 0; i < outer->count; ++i)
-        r->adjoints[outer->data[i]] = state[1 + state_count + i];
-    copy_region(r, inst->region_first);
-    for (uint32_t i = 0; i < state_count; ++i)
-        add(r, yields[1 + states[i]], state[1 + i]);
-    walk_back(r, inst->region_first);
-    next[0] = ir_build2(r->b, IR_ISUB, state[0], one);
-    for (uint32_t i = 0; i < state_count; ++i)
-        next[1 + i] = adjoint_or_zero(r, param_first + states[i]);
-    for (uint32_t i = 0; i < outer->count; ++i)
-        next[1 + state_count + i] = r->adjoints[outer->data[i]];
-    ir_loop_end(r->b, ir_build2(r->b, IR_IGT, state[0], one), next, count, next);
-    memcpy(adjoints, next + 1, (count - 1) * sizeof *adjoints);
+    IrValue before = ir_build2(r->b, IR_ISUB, state[0], ir_const_int(r->b, 1));
+    back_turn(r, l, is_counted ? before : clamp_index(r, before, tape->loop.turns), state + 1);
+    state[0] = before;
+    ir_loop_end(r->b, ir_build2(r->b, IR_IGT, before, ir_const_int(r->b, 0)), state, count, state);
+    memcpy(l->adjoints, state + 1, (count - 1) * sizeof *state);
+}
+
+static void build_back_loop(Reverse *r, const BackLoop *l)
+{
+    const Tape *tape = r->tapes[l->id];
+    uint32_t left = tape->loop.counted;
+    IrValue goes_on = tape->loop.goes_on;
+    if (!left) {
+        IrValue room = ir_const_int(r->b, (int32_t)tape->loop.turns);
+        back_turns(r, l, ir_build2(r->b, IR_IMIN, tape->turns, room), false);
+        return;
+    }
+    if (goes_on) {
+        r->known[goes_on] = KNOWN_FALSE;
+        back_turn(r, l, ir_const_int(r->b, (int32_t)--left), l->adjoints);
+        r->known[goes_on] = KNOWN_TRUE;
+    }
+    if (left)
+        back_turns(r, l, ir_const_int(r->b, (int32_t)left), true);
+    r->known[goes_on] = KNOWN_NOT;
 }
 
 static void back_loop(Reverse *r, IrInstId id)
@@ -586,8 +653,9 @@ static void back_loop(Reverse *r, IrInstId id)
         adjoints[i] = adjoint_or_zero(r, inst->result_first + states[i]);
     for (uint32_t i = 0; i < outer.count; ++i)
         adjoints[state_count + i] = adjoint_or_zero(r, outer.data[i]);
+    const BackLoop l = {id, states, state_count, &outer, adjoints};
     if (tape->loop.is_bounded) {
-        build_back_loop(r, id, states, state_count, &outer, adjoints);
+        build_back_loop(r, &l);
     } else { /* when the tape was too short, nothing is added: the fault says so */
         IrValue *none = ARENA_ARRAY(arena, IrValue, count);
         for (uint32_t i = 0; i < count; ++i)
@@ -595,7 +663,7 @@ static void back_loop(Reverse *r, IrInstId id)
                                       : adjoints[i];
         IrValue room = ir_const_int(r->b, (int32_t)tape->loop.turns);
         ir_if_begin(r->b, ir_build2(r->b, IR_ILE, tape->turns, room));
-        build_back_loop(r, id, states, state_count, &outer, adjoints);
+        build_back_loop(r, &l);
         ir_if_else(r->b, adjoints, count);
         ir_if_end(r->b, none, count, adjoints);
     }
@@ -658,6 +726,7 @@ void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBu
                  .active = active,
                  .adjoints = ARENA_ARRAY(arena, IrValue, f->values.count),
                  .tapes = ARENA_ARRAY(arena, Tape *, f->insts.count),
+                 .known = ARENA_ARRAY(arena, uint8_t, f->values.count),
                  .inside = ARENA_ARRAY(arena, uint32_t, f->values.count),
                  .seen = ARENA_ARRAY(arena, uint32_t, f->values.count)};
     IrClone c = ir_clone_begin(d->module, f, b, &hooks, &r);
