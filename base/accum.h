@@ -4,8 +4,11 @@
 #ifndef SORT_BASE_ACCUM_H
 #define SORT_BASE_ACCUM_H
 
-#include "base/compiler.h"
+#include "base/simd.h"
 #include <math.h>
+#if defined(__x86_64__)
+#    include <immintrin.h>
+#endif
 
 /* Two's complement, (hi 2^64 + lo) 2^-64: hi is the whole part, rounded down. */
 typedef struct AccumWide {
@@ -44,39 +47,81 @@ static inline AccumWide accum_wide_from_float(float value)
     return accum_wide_from_double((double)value);
 }
 
-/* Sums of lines of numbers, each |v| < ACCUM_LINE_MAX, to the bits that accum_wide_from_float of each would give. A number is
+/* Lines of numbers, each |v| < ACCUM_LINE_MAX, are summed to the bits that accum_wide_from_float of each would give. A number is
  * split at 2^-32 into two integers, below 2^49 and up to 2^31, which doubles sum exactly for ACCUM_LINES_MAX lines. */
 enum { ACCUM_LINE = 16, ACCUM_LINES_MAX = 16 };
 #define ACCUM_LINE_MAX 0x1p17f
-typedef struct AccumLines {
-    double high[ACCUM_LINE], low[ACCUM_LINE];
-    uint32_t count; /* of lines */
-} AccumLines;
 
-/* At most ACCUM_LINES_MAX lines before accum_lines_flush. The loop is one of vectors. */
-static inline void accum_lines_add(AccumLines *a, const float v[ACCUM_LINE])
+static inline void accum_wide_add_halves(AccumWide *a, int64_t high, int64_t low)
+{
+    accum_wide_add(a, (AccumWide){(uint64_t)high << 32, high >> 32});
+    accum_wide_add(a, (AccumWide){(uint64_t)low, low < 0 ? -1 : 0});
+}
+
+/* Adds `count` lines, at most ACCUM_LINES_MAX, which are `stride_bytes` apart; four columns at a time, whose sums stay in
+ * registers. Returns false, and adds nothing, if a number is not below ACCUM_LINE_MAX. */
+static inline bool accum_lines_add(const void *lines, size_t stride_bytes, uint32_t count,
+                                   AccumWide *out)
 {
     const double to_whole = 0x1.8p52; /* adding it rounds to an integer */
-    for (int i = 0; i < ACCUM_LINE; ++i) {
-        double x = (double)v[i] * 0x1p32, high = (x + to_whole) - to_whole;
-        a->high[i] += high;
-        a->low[i] += ((x - high) * 0x1p32 + to_whole) - to_whole;
+    const i32x4 limit =
+        (i32x4)f32x4_splat(ACCUM_LINE_MAX); /* without sign, bits compare as numbers do */
+    int64_t all_high = 0, all_low = 0;
+    for (uint32_t first = 0; first < ACCUM_LINE; first += 4) {
+        f64x4 high = {0}, low = {0};
+        i32x4 large = {0};
+        for (uint32_t i = 0; i < count; ++i) {
+            f32x4 v = f32x4_load((const char *)lines + i * stride_bytes + first * sizeof(float));
+            large |= ((i32x4)v & INT32_MAX) >= limit;
+            f64x4 x = __builtin_convertvector(v, f64x4) * 0x1p32, whole = (x + to_whole) - to_whole;
+            high += whole;
+            low += ((x - whole) * 0x1p32 + to_whole) - to_whole;
+        }
+        if (large[0] | large[1] | large[2] | large[3])
+            return false;
+        for (uint32_t i = 0; i < 4; ++i) {
+            all_high += (int64_t)high[i];
+            all_low += (int64_t)low[i];
+        }
     }
-    ++a->count;
+    accum_wide_add_halves(out, all_high, all_low);
+    return true;
 }
 
-/* Hands the sums on, and begins anew. */
-static inline void accum_lines_flush(AccumLines *a, AccumWide *out)
+#if defined(__x86_64__)
+/* Products are exact, so that fused operations have the bits of accum_lines_add; they need two thirds of its time. */
+__attribute__((target("avx2,fma"))) static inline bool
+accum_lines_add_avx2(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out)
 {
-    int64_t high = 0, low = 0;
-    for (int i = 0; i < ACCUM_LINE; ++i) {
-        high += (int64_t)a->high[i];
-        low += (int64_t)a->low[i];
+    const __m256d to_whole = _mm256_set1_pd(0x1.8p52), shift = _mm256_set1_pd(0x1p32);
+    const __m128i unsigned_bits = _mm_set1_epi32(INT32_MAX);
+    const __m128i limit = _mm_castps_si128(_mm_set1_ps(ACCUM_LINE_MAX));
+    int64_t all_high = 0, all_low = 0;
+    for (uint32_t first = 0; first < ACCUM_LINE; first += 4) {
+        __m256d high = _mm256_setzero_pd(), low = _mm256_setzero_pd();
+        __m128i size = _mm_setzero_si128();
+        for (uint32_t i = 0; i < count; ++i) {
+            const char *line = (const char *)lines + i * stride_bytes;
+            __m128 v = _mm_loadu_ps((const float *)(const void *)line + first);
+            size = _mm_max_epi32(size, _mm_and_si128(_mm_castps_si128(v), unsigned_bits));
+            __m256d x = _mm256_cvtps_pd(v);
+            __m256d whole = _mm256_sub_pd(_mm256_fmadd_pd(x, shift, to_whole), to_whole);
+            __m256d rest = _mm256_fmsub_pd(x, shift, whole);
+            high = _mm256_add_pd(high, whole);
+            low =
+                _mm256_add_pd(low, _mm256_sub_pd(_mm256_fmadd_pd(rest, shift, to_whole), to_whole));
+        }
+        if (_mm_movemask_epi8(_mm_cmpgt_epi32(limit, size)) != UINT16_MAX)
+            return false;
+        for (uint32_t i = 0; i < 4; ++i) {
+            all_high += (int64_t)((f64x4)high)[i];
+            all_low += (int64_t)((f64x4)low)[i];
+        }
     }
-    accum_wide_add(out, (AccumWide){(uint64_t)high << 32, high >> 32});
-    accum_wide_add(out, (AccumWide){(uint64_t)low, low < 0 ? -1 : 0});
-    *a = (AccumLines){.count = 0};
+    accum_wide_add_halves(out, all_high, all_low);
+    return true;
 }
+#endif
 
 /* To nearest but for a last rounding, also for small negative sums. */
 static inline double accum_wide_to_double(AccumWide a)

@@ -11,6 +11,7 @@
 
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef int32_t i32x4 __attribute__((vector_size(16)));
+typedef double f64x4 __attribute__((vector_size(32))); /* in as many registers as it takes */
 typedef uint16_t u16x4 __attribute__((vector_size(8)));
 typedef uint8_t u8x4 __attribute__((vector_size(4)));
 

@@ -219,86 +219,58 @@ typedef struct Lines {
     uint32_t count;       /* at most ACCUM_LINES_MAX */
 } Lines;
 
-typedef enum LineSize {
-    LINE_ZERO,
-    LINE_SMALL,
-    LINE_LARGE
-} LineSize; /* 0; below ACCUM_LINE_MAX; not */
+typedef bool AddLines(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out);
 
-/* Copies a line with zeros in lanes that are not live. Numbers without sign compare like their bits. */
-SORT_ALWAYS_INLINE LineSize take_live(const void *line, uint32_t live, float out[SSL_BLOCK])
+/* All have the same bits. */
+static AddLines *fastest_add(void)
 {
-    const float limit = ACCUM_LINE_MAX;
-    int32_t limit_bits;
-    i32x4 quads[SSL_BLOCK / 4], any = {0}, large = {0};
-    memcpy(&limit_bits, &limit, sizeof limit_bits);
-    memcpy(quads, line, sizeof quads);
-    for (uint32_t i = 0; i < SSL_BLOCK / 4; ++i) {
-        if (live != UINT16_MAX) {
-            const i32x4 lanes = {1, 2, 4, 8};
-            quads[i] &= ((int32_t)(live >> 4 * i) & lanes) != 0;
-        }
-        any |= quads[i];
-        large |= (quads[i] & INT32_MAX) >= limit_bits;
-    }
-    memcpy(out, quads, sizeof quads);
-    return has_any(large) ? LINE_LARGE : has_any(any) ? LINE_SMALL : LINE_ZERO;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return accum_lines_add_avx2;
+#endif
+    return accum_lines_add;
 }
 
-/* Returns false where a number is not below TERM_MAX; the total is then no sum any more. */
-SORT_ALWAYS_INLINE bool add_lines_inline(const Lines *lines, AccumWide *total)
+/* One line at a time, as a number is not below ACCUM_LINE_MAX. Returns false where one is not below TERM_MAX; the total is
+ * then no sum any more. */
+static bool add_large_lines(const Lines *lines, AccumWide *total)
 {
-    _Static_assert((int)SSL_BLOCK == (int)ACCUM_LINE, "a line is a line of accum.h");
-    AccumLines sums = {.count = 0};
     for (uint32_t i = 0; i < lines->count; ++i) {
         float line[SSL_BLOCK];
-        uint32_t live = lines->live[i];
-        LineSize size = take_live(lines->first + i * lines->stride_bytes, live, line);
-        if (size == LINE_SMALL)
-            accum_lines_add(&sums, line);
-        if (size != LINE_LARGE)
-            continue;
-        if (bad_lanes(line, TERM_MAX, live))
+        memcpy(line, lines->first + i * lines->stride_bytes, sizeof line);
+        if (bad_lanes(line, TERM_MAX, UINT16_MAX))
             return false;
+        if (accum_lines_add(line, sizeof line, 1, total))
+            continue;
         for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
             accum_wide_add(total, accum_wide_from_float(line[lane]));
     }
-    if (sums.count)
-        accum_lines_flush(&sums, total);
     return true;
 }
 
-static bool add_lines(const Lines *lines, AccumWide *total)
+/* Lanes that are not live are as if they were 0. Returns what add_large_lines does. */
+static bool add_lines(const Lines *lines, AddLines *add, AccumWide *total)
 {
-    return add_lines_inline(lines, total);
+    _Static_assert((int)SSL_BLOCK == (int)ACCUM_LINE, "a line is a line of accum.h");
+    uint32_t live = UINT16_MAX;
+    for (uint32_t i = 0; i < lines->count; ++i)
+        live &= lines->live[i];
+    if (live == UINT16_MAX)
+        return add(lines->first, lines->stride_bytes, lines->count, total) ||
+               add_large_lines(lines, total);
+    float copy[ACCUM_LINES_MAX][SSL_BLOCK];
+    for (uint32_t i = 0; i < lines->count; ++i) {
+        memcpy(copy[i], lines->first + i * lines->stride_bytes, sizeof copy[i]);
+        for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
+            copy[i][lane] = lines->live[i] >> lane & 1 ? copy[i][lane] : 0.0f;
+    }
+    const Lines whole = {(const char *)copy, sizeof copy[0], lines->live, lines->count};
+    return add(copy, sizeof copy[0], lines->count, total) || add_large_lines(&whole, total);
 }
-
-#if defined(__x86_64__)
-/* Does what add_lines does with vectors of 32 bytes. All operations are exact, so the bits are the same. */
-__attribute__((target("avx2"))) static bool add_lines_avx2(const Lines *lines, AccumWide *total)
-{
-    return add_lines_inline(lines, total);
-}
-
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2");
-}
-#else
-static bool add_lines_avx2(const Lines *lines, AccumWide *total)
-{
-    return add_lines_inline(lines, total);
-}
-
-static bool has_avx2(void)
-{
-    return false;
-}
-#endif
 
 static bool add_blocks(SslSum *sum, const SslBatch *batch, uint32_t first, uint32_t count)
 {
-    bool is_wide = has_avx2();
+    AddLines *add = fastest_add();
     for (uint32_t i = 0; i < sum->number_count; ++i) {
         uint32_t stride = sum->info->result_stride_bytes;
         const Number *number = &sum->numbers[i];
@@ -306,8 +278,7 @@ static bool add_blocks(SslSum *sum, const SslBatch *batch, uint32_t first, uint3
                              .stride_bytes = stride,
                              .live = batch->live + first,
                              .count = count};
-        AccumWide *total = &sum->totals[number->total];
-        if (!(is_wide ? add_lines_avx2(&lines, total) : add_lines(&lines, total)))
+        if (!add_lines(&lines, add, &sum->totals[number->total]))
             return false;
     }
     return true;

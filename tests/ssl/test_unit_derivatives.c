@@ -648,28 +648,50 @@ static void test_same_bits(void **state)
     ssl_unit_release(unit);
 }
 
-/* Lines of numbers of all sizes sum to the bits that single numbers sum to. */
-static void test_lines(void **state)
+typedef bool AddLines(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out);
+
+/* Lines of numbers of all sizes, apart from each other, sum to the bits that single numbers sum to; large ones are refused. */
+static void check_lines(AddLines *add)
 {
-    SORT_UNUSED(state);
     AccumWide lines = {0}, singles = {0};
-    AccumLines group = {.count = 0};
-    uint32_t bits = 1;
+    float group[ACCUM_LINES_MAX][3 * ACCUM_LINE] = {0};
+    uint32_t bits = 1, count = 0;
     for (uint32_t i = 0; i < 20000; ++i) {
-        float v[ACCUM_LINE];
+        float *v = group[count];
         for (uint32_t k = 0; k < ACCUM_LINE; ++k) {
             bits = bits * 1664525u + 1013904223u;
             int exponent = (int)(bits >> 8 & 127) - 110; /* from 2^-110 to 2^17 */
             v[k] = ldexpf((float)(bits >> 9) * 0x1p-23f, exponent) * (bits & 1 ? 1.0f : -1.0f);
             accum_wide_add(&singles, accum_wide_from_float(v[k]));
         }
-        accum_lines_add(&group, v);
-        if (group.count < ACCUM_LINES_MAX)
+        if (++count < ACCUM_LINES_MAX - i % 3)
             continue;
-        accum_lines_flush(&group, &lines);
+        assert_true(add(group, sizeof group[0], count, &lines));
         assert_true(lines.hi == singles.hi && lines.lo == singles.lo);
+        count = 0;
     }
     assert_true(singles.hi != 0 && singles.lo != 0);
+    const AccumWide before = lines;
+    static const float large[] = {ACCUM_LINE_MAX, -ACCUM_LINE_MAX, INFINITY, -INFINITY, NAN};
+    memset(group, 0, sizeof group);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(large); ++i)
+        for (uint32_t k = 0; k < ACCUM_LINE; ++k) {
+            group[k][k] = large[i];
+            group[0][15 - k] = 1;
+            assert_false(add(group, sizeof group[0], ACCUM_LINES_MAX, &lines));
+            assert_true(lines.hi == before.hi && lines.lo == before.lo);
+            group[k][k] = group[0][15 - k] = 0;
+        }
+}
+
+static void test_lines(void **state)
+{
+    SORT_UNUSED(state);
+    check_lines(accum_lines_add);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        check_lines(accum_lines_add_avx2);
+#endif
 }
 
 static void expect_refused(Status status, const Error *err, Status wanted, const char *text)
