@@ -71,6 +71,9 @@ typedef struct Gen {
     GenCallee *callees; /* [funcs.count] */
     LLVMValueRef tex_call, tex_coord, tex_result; /* stack slots; NULL until used */
     LLVMValueRef ask_call, ask_args, ask_result;  /* the same of questions */
+    /* [values.count], [entry's results]: the first result that is this value, and the next one that is the same, plus 1; 0:
+     * none. NULL: this function stores nothing, or all when it ends. */
+    uint32_t *first_result, *next_result;
     LLVMValueRef cosine; /* stack slot for a result of rt_sincos; NULL until used */
 
     unsigned md_invariant_load, md_alias_scope, md_noalias; /* kinds of metadata */
@@ -129,6 +132,8 @@ void gen_enter_function(Gen *g, LLVMValueRef function);
 /* Resets the state that belongs to one IR function; `f` is generated next. */
 void gen_begin_body(Gen *g, const IrFunc *f);
 void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name);
+/* Stores those results of an instruction of the entry's body that are outputs of the shader. */
+void gen_store_outputs(Gen *g, const IrInst *inst);
 
 /* --- gen_region.c --- */
 /* Generates the instructions of a region up to its YIELD, and returns the YIELD. */

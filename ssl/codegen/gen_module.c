@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 #include "ssl/codegen/index_range.h"
+#include "ssl/ir/ir_clone.h"
 #include "ssl/ssl_limits.h"
 #include <stdio.h>
 #include <string.h>
@@ -87,21 +88,70 @@ static LLVMValueRef output_rows(Gen *g, uint32_t index)
                       is_fault ? g->layout->fault_offset : g->layout->output_offset[index]);
 }
 
-/* Stores the results of the entry, in the order of its YIELD. */
+static bool is_stored(const IrOutput *output)
+{
+    return output->type != SSL_CLOSURE;
+}
+
+static void store_output(Gen *g, uint32_t index, uint32_t number, IrValue v)
+{
+    store_value(g, v, output_rows(g, index), number * KERNEL_LANE_ROW_BYTES, g->mask);
+}
+
+/* Outputs are stored as soon as they are there: hundreds of them would be spilled until the end. Rows may be those of inputs, which
+ * are read before. */
+static void find_results(Gen *g)
+{
+    const IrModule *m = g->module;
+    const IrValue *results = ir_yield_args(g->func, g->func->body);
+    if (g->layout->rows)
+        return;
+    g->first_result = ARENA_ARRAY(g->arena, uint32_t, g->func->values.count);
+    g->next_result = ARENA_ARRAY(g->arena, uint32_t, g->func->result_count);
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
+        const IrOutput *output = &m->outputs.data[i];
+        for (uint32_t k = 0; k < output->result_count && is_stored(output); ++k) {
+            uint32_t result = output->result_first + k;
+            g->next_result[result] = g->first_result[results[result]];
+            g->first_result[results[result]] = result + 1;
+        }
+    }
+}
+
+/* The output that a result of the entry belongs to. */
+static uint32_t output_of(const IrModule *m, uint32_t result)
+{
+    uint32_t low = 0, high = m->outputs.count; /* it is in [low, high) */
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        *(m->outputs.data[middle].result_first <= result ? &low : &high) = middle;
+    }
+    return low;
+}
+
+void gen_store_outputs(Gen *g, const IrInst *inst)
+{
+    const IrModule *m = g->module;
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
+        IrValue v = inst->result_first + i;
+        for (uint32_t at = g->first_result[v]; at; at = g->next_result[at - 1]) {
+            uint32_t output = output_of(m, at - 1);
+            store_output(g, output, at - 1 - m->outputs.data[output].result_first, v);
+        }
+    }
+}
+
+/* Stores the fault words, and the results of the entry that are not stored yet, in the order of its YIELD. */
 static void store_results(Gen *g, const IrValue *results)
 {
     const IrModule *m = g->module;
     LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
     LLVMValueRef fault_rows = output_rows(g, m->outputs.count);
     store_lanes(g, fault, gen_lane_address(g, fault_rows, 0), g->mask);
-    for (uint32_t i = 0; i < m->outputs.count; ++i) {
+    for (uint32_t i = 0; i < m->outputs.count && !g->first_result; ++i) {
         const IrOutput *output = &m->outputs.data[i];
-        if (output->type == SSL_CLOSURE || output->result_count == 0)
-            continue;
-        LLVMValueRef rows = output_rows(g, i);
-        for (uint32_t j = 0; j < output->result_count; ++j)
-            store_value(g, results[output->result_first + j], rows, j * KERNEL_LANE_ROW_BYTES,
-                        g->mask);
+        for (uint32_t j = 0; j < output->result_count && is_stored(output); ++j)
+            store_output(g, i, j, results[output->result_first + j]);
     }
 }
 
@@ -198,6 +248,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->tex_call = g->tex_coord = g->tex_result = NULL;
     g->ask_call = g->ask_args = g->ask_result = NULL;
     g->cosine = NULL;
+    g->first_result = g->next_result = NULL;
     g->stack_bytes = 0;
     g->since_border = 0;
     g->has_border = false;
@@ -236,6 +287,7 @@ static void gen_point(Gen *g)
     }
     gen_array_slots(g);
     gen_find_uniform(g);
+    find_results(g);
     LLVMBasicBlockRef body = gen_block(g, "body");
 
     LLVMPositionBuilderAtEnd(g->builder, body);

@@ -201,5 +201,7 @@ const IrInst *gen_region(Gen *g, IrRegionId region)
         default:
             gen_op(g, inst);
         }
+        if (region == f->body && g->first_result)
+            gen_store_outputs(g, inst);
     }
 }
