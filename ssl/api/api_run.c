@@ -1,5 +1,6 @@
 /* A batch runs: its inputs are checked, and the kernel gets the host's texture lookup. */
 #include "base/check.h"
+#include "base/simd.h"
 #include "base/thread.h"
 #include "ssl/api/api_check.h"
 #include "ssl/api/api_handles.h"
@@ -9,13 +10,20 @@
 
 enum { DEFAULT_LOOP_BUDGET = 1 << 20, DEFAULT_STACK_BYTES = 1 << 18 };
 
-/* As ssl_flushed for each number: this thread flushes subnormal numbers, so a product with a 1 that compilers do not know does it. */
-static void flush_numbers(float *x, uint32_t count)
+/* As ssl_flushed for each number of lines in some blocks: this thread flushes subnormal numbers, so a product with a 1 that compilers do
+ * not know does it. */
+static void flush_lines(float *first, size_t stride_bytes, uint32_t block_count,
+                        uint32_t line_count)
 {
     static const volatile float unknown = 1.0f;
-    const float one = unknown;
-    for (uint32_t i = 0; i < count; ++i)
-        x[i] *= one;
+    const f32x4 one = f32x4_splat(unknown);
+    for (uint32_t block = 0; block < block_count; ++block) {
+        float *line = first, *end = first + (size_t)line_count * SSL_BLOCK;
+        for (; line < end; line += SSL_BLOCK)
+            for (uint32_t i = 0; i < SSL_BLOCK; i += 4)
+                f32x4_store(f32x4_load(line + i) * one, line + i);
+        first = (float *)(void *)((char *)first + stride_bytes);
+    }
 }
 
 /* What is infinite or NaN is not 0 when it is multiplied by 0. */
@@ -27,65 +35,82 @@ static bool are_finite(const float *x, uint32_t count)
     return others == 0;
 }
 
-/* Makes what kernels may be given of what a host wrote to `line`, which has numbers of all lanes: subnormal numbers become zero,
- * derivatives, those from line deriv_first on, that are not finite are refused. */
-static SortSslStatus check_lines(float *line, uint32_t line_count, uint32_t deriv_first,
-                                 uint32_t live, const char *name, uint32_t block, SortSslError *err)
+static SortSslStatus check_lines(const float *line, uint32_t line_count, uint32_t live,
+                                 const char *name, uint32_t block, SortSslError *err)
 {
-    uint32_t end = line_count * SSL_BLOCK, i = deriv_first * SSL_BLOCK;
-    flush_numbers(line, end);
-    if (i >= end || are_finite(line + i, end - i))
-        return SORT_SSL_OK;
-    for (; i < end; ++i)
+    uint32_t end = line_count * SSL_BLOCK;
+    for (uint32_t i = 0; i < end && !are_finite(line, end); ++i)
         if (live >> i % SSL_BLOCK & 1 && !isfinite(line[i]))
             return api_refuse(err, STATUS_INVALID, "a derivative of '%s' at point %u is not finite",
                               name, block * SSL_BLOCK + i % SSL_BLOCK);
     return SORT_SSL_OK;
 }
 
-static SortSslStatus check_global(SortSslBatch *batch, uint32_t row, SortSslError *err)
+/* Returns how many numbers of a global the kernel reads, and of how many of its derivatives. */
+static uint32_t count_global(const SortSslBatch *batch, uint32_t row, uint32_t *out_derivs)
 {
-    const SortSslContext *ctx = batch->program->ctx;
     const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
-    const SslGlobalRow *global = &ctx->globals[row];
+    const SslGlobalRow *global = &batch->program->ctx->globals[row];
     bool derivs = info->globals_derivs >> row & 1;
-    if (api_is_discrete(global->type) || !(derivs || info->globals_value >> row & 1))
-        return SORT_SSL_OK;
-    uint32_t count = ssl_type_scalars(global->type);
-    for (uint32_t block = 0; block < batch->block_count; ++block)
-        TRY_SSL(check_lines(api_global_line(batch, block, row, 0), derivs ? 3 * count : count,
-                            count, batch->live[block], global->name, block, err));
-    return SORT_SSL_OK;
+    bool is_read = (derivs || info->globals_value >> row & 1) && !api_is_discrete(global->type);
+    uint32_t count = is_read ? ssl_type_scalars(global->type) : 0;
+    *out_derivs = derivs ? 2 * count : 0;
+    return count;
 }
 
-static SortSslStatus check_attribute(SortSslBatch *batch, uint32_t index, SortSslError *err)
+static uint32_t count_attribute(const SortSslBatch *batch, uint32_t index, uint32_t *out_derivs)
 {
     const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
-    const SslAttributeInfo *attribute = &info->unit->attributes[index];
     const SslAttributeSlot *slot = &info->attributes[index];
-    if (!slot->is_used || api_is_discrete(attribute->type))
-        return SORT_SSL_OK;
-    uint32_t count = ssl_type_scalars(attribute->type);
-    for (uint32_t block = 0; block < batch->block_count; ++block)
-        TRY_SSL(check_lines(api_attribute_line(batch, block, index, 0),
-                            slot->wants_derivs ? 3 * count : count, count, batch->live[block],
-                            attribute->name, block, err));
+    SslType type = info->unit->attributes[index].type;
+    uint32_t count = slot->is_used && !api_is_discrete(type) ? ssl_type_scalars(type) : 0;
+    *out_derivs = slot->wants_derivs ? 2 * count : 0;
+    return count;
+}
+
+/* Derivatives that are not finite are refused. */
+static SortSslStatus check_derivatives(SortSslBatch *batch, SortSslError *err)
+{
+    const SslUnitInfo *unit = ssl_program_info(batch->program->ssl)->unit;
+    for (uint32_t row = 0; row < batch->program->ctx->global_count; ++row) {
+        uint32_t derivs, count = count_global(batch, row, &derivs);
+        for (uint32_t block = 0; block < batch->block_count && derivs; ++block)
+            TRY_SSL(check_lines(api_global_line(batch, block, row, count), derivs,
+                                batch->live[block], batch->program->ctx->globals[row].name, block,
+                                err));
+    }
+    for (uint32_t i = 0; i < unit->attribute_count; ++i) {
+        uint32_t derivs, count = count_attribute(batch, i, &derivs);
+        for (uint32_t block = 0; block < batch->block_count && derivs; ++block)
+            TRY_SSL(check_lines(api_attribute_line(batch, block, i, count), derivs,
+                                batch->live[block], unit->attributes[i].name, block, err));
+    }
     return SORT_SSL_OK;
 }
 
-static SortSslStatus check_inputs(SortSslBatch *batch, SortSslError *err)
+/* Subnormal numbers that a host wrote become zero. */
+static void flush_inputs(SortSslBatch *batch, uint32_t first, uint32_t block_count)
 {
-    for (uint32_t row = 0; row < batch->program->ctx->global_count; ++row)
-        TRY_SSL(check_global(batch, row, err));
-    for (uint32_t i = 0; i < ssl_program_info(batch->program->ssl)->unit->attribute_count; ++i)
-        TRY_SSL(check_attribute(batch, i, err));
-    return SORT_SSL_OK;
+    const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
+    for (uint32_t row = 0; row < batch->program->ctx->global_count; ++row) {
+        uint32_t derivs, count = count_global(batch, row, &derivs);
+        if (count)
+            flush_lines(api_global_line(batch, first, row, 0),
+                        batch->program->ctx->layout.stride_bytes, block_count, count + derivs);
+    }
+    for (uint32_t i = 0; i < info->unit->attribute_count; ++i) {
+        uint32_t derivs, count = count_attribute(batch, i, &derivs);
+        if (count)
+            flush_lines(api_attribute_line(batch, first, i, 0), info->attributes_stride_bytes,
+                        block_count, count + derivs);
+    }
 }
 
 /* What a kernel's texture calls reach. */
 typedef struct Run {
     SortSslTextureLookup texture_lookup;
     void *user;
+    uint32_t first_block; /* of those that the kernel has */
 } Run;
 
 static void look_up(SslHost *host, const SslTexCall *call)
@@ -95,7 +120,8 @@ static void look_up(SslHost *host, const SslTexCall *call)
     SortSslTextureCall out = {.size_bytes = sizeof out,
                               .texture = call->texture,
                               .site = call->site,
-                              .first_point = call->block * SSL_BLOCK + call->lane_first,
+                              .first_point =
+                                  (run->first_block + call->block) * SSL_BLOCK + call->lane_first,
                               .lane_count = call->lane_count,
                               .lane_mask = call->lane_mask,
                               .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
@@ -121,26 +147,36 @@ static SortSslStatus check_run(const SortSslBatch *batch, const SortSslRunDesc *
     return SORT_SSL_OK;
 }
 
-/* The calling thread flushes subnormal numbers. */
+/* The calling thread flushes subnormal numbers. A kernel has few blocks at a time, whose inputs are then still in the cache. */
 static SortSslStatus run_flushed(SortSslBatch *batch, const SortSslRunDesc *desc,
                                  const SortSslParams *params, SortSslError *err)
 {
-    TRY_SSL(check_inputs(batch, err));
-    Run run = {desc->texture_lookup, desc->user};
+    enum { BLOCKS = 16 };
+    const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
+    uint32_t globals_bytes = batch->program->ctx->layout.stride_bytes;
+    TRY_SSL(check_derivatives(batch, err));
+    Run run = {desc->texture_lookup, desc->user, 0};
     void *host = &run;
     SslServices services = {.size_bytes = sizeof services, .tex_lookup = look_up};
-    SslBatch points = {.globals = batch->globals,
-                       .attributes = batch->attributes,
-                       .live = batch->live,
-                       .result = batch->result,
-                       .params = params->block,
-                       .textures = batch->textures,
-                       .services = &services,
-                       .host = host,
-                       .block_count = batch->block_count,
-                       .loop_budget = desc->loop_budget ? desc->loop_budget : DEFAULT_LOOP_BUDGET,
-                       .stack_bytes = desc->stack_bytes ? desc->stack_bytes : DEFAULT_STACK_BYTES};
-    ssl_program_kernel(batch->program->ssl)(&points);
+    for (uint32_t first = 0, count; first < batch->block_count; first += count) {
+        uint32_t left = batch->block_count - first;
+        count = left < BLOCKS ? left : BLOCKS;
+        flush_inputs(batch, first, count);
+        run.first_block = first;
+        SslBatch points = {
+            .globals = api_line(batch->globals, globals_bytes, first, 0, 0),
+            .attributes = api_line(batch->attributes, info->attributes_stride_bytes, first, 0, 0),
+            .live = batch->live + first,
+            .result = api_line(batch->result, info->result_stride_bytes, first, 0, 0),
+            .params = params->block,
+            .textures = batch->textures,
+            .services = &services,
+            .host = host,
+            .block_count = count,
+            .loop_budget = desc->loop_budget ? desc->loop_budget : DEFAULT_LOOP_BUDGET,
+            .stack_bytes = desc->stack_bytes ? desc->stack_bytes : DEFAULT_STACK_BYTES};
+        ssl_program_kernel(batch->program->ssl)(&points);
+    }
     return SORT_SSL_OK;
 }
 

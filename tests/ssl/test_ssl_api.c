@@ -237,6 +237,7 @@ static void product(void *user, const SortSslTextureCall *call)
         if (!(call->lane_mask >> i & 1))
             continue;
         float s = call->coord[i], t = call->coord[n + i];
+        assert_true(s == (float)(call->first_point + i));
         assert_true(call->coord[2 * n + i] == 0.5f); /* ds/dx */
         for (uint32_t row = 0; row < (call->with_derivs ? 12u : 4u); ++row)
             call->result[row * n + i] = 0;
@@ -265,21 +266,28 @@ static void test_ssl_api_textures(void **state)
     assert_string_equal(site.wrap_s, "");
     assert_string_equal(site.file, "test.ssl");
     assert_int_equal(site.line, 4);
-    SortSslBatch *batch = new_batch(program, 16);
-    for (int i = 0; i < 16; ++i) {
-        sort_ssl_batch_global(batch, 0, U, SORT_SSL_VALUE, 0)[i] = (float)i;
-        sort_ssl_batch_global(batch, 0, U, SORT_SSL_DDX, 0)[i] = 0.5f;
+    enum { COUNT = 300 }; /* more than a kernel has at a time */
+    SortSslBatch *batch = new_batch(program, COUNT);
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_VALUE, 0)[i % 16] = (float)i;
+        sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_DDX, 0)[i % 16] = 0.5f;
     }
     REFUSED(SORT_SSL_INVALID, "texture_lookup is NULL", sort_ssl_batch_run(batch, NULL, &err));
     uint32_t calls = 0;
     SortSslRunDesc run = {.size_bytes = sizeof run, .texture_lookup = product, .user = &calls};
     assert_int_equal(sort_ssl_batch_run(batch, &run, NULL), SORT_SSL_OK);
     assert_true(calls > 0);
-    for (int i = 0; i < 16; ++i) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         float u = (float)i;
-        assert_true(sort_ssl_batch_output(batch, 0, 0, SORT_SSL_VALUE, 0)[i] == 3 * u * u);
-        assert_true(sort_ssl_batch_output(batch, 0, 0, SORT_SSL_DDX, 0)[i] == 3 * u);
+        assert_true(sort_ssl_batch_output(batch, i / 16, 0, SORT_SSL_VALUE, 0)[i % 16] ==
+                    3 * u * u);
+        assert_true(sort_ssl_batch_output(batch, i / 16, 0, SORT_SSL_DDX, 0)[i % 16] == 3 * u);
     }
+    sort_ssl_batch_global(batch, 18, U, SORT_SSL_DDY, 0)[11] = NAN;
+    sort_ssl_batch_global(batch, 0, U, SORT_SSL_VALUE, 0)[2] = 7;
+    REFUSED(SORT_SSL_INVALID, "a derivative of 'u' at point 299 is not finite",
+            sort_ssl_batch_run(batch, &run, &err));
+    assert_true(sort_ssl_batch_output(batch, 0, 0, SORT_SSL_VALUE, 0)[2] == 12); /* nothing ran */
     sort_ssl_batch_destroy(batch);
     sort_ssl_program_destroy(program);
     sort_ssl_unit_destroy(unit);
