@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE, fallocate */
+#define _GNU_SOURCE /* O_TMPFILE, fallocate, syscall */
 #include "base/file.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Returns an error with the system's reason, from errno; `what` is the verb of the message, such as "open". */
@@ -465,6 +466,19 @@ bool file_is_directory(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+int file_open_beneath(int folder, const char *path)
+{
+    enum {
+        OPENAT2 = 437,
+        NO_MAGIC_LINKS = 0x02,
+        BENEATH = 0x08
+    }; /* headers of older systems lack them */
+    const struct {
+        uint64_t flags, mode, resolve;
+    } how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = NO_MAGIC_LINKS | BENEATH};
+    return (int)syscall(OPENAT2, folder, path, &how, sizeof how);
 }
 
 Status file_size(const char *path, uint64_t *out_size_bytes, Error *err)

@@ -75,6 +75,10 @@ bool file_is_special(const char *path);
  * errno if links form a cycle or names grow too long. */
 bool file_follow_links(char path[PATH_BYTES]);
 bool file_is_directory(const char *path);
+/* Opens a file to read it, without waiting for what is behind a pipe. The path is relative to the descriptor `folder` and
+ * stays below it, also where links lead; far faster than to resolve it. Returns a descriptor, the caller's; -1 if there is
+ * no such file, if an absolute link is on its way, or if the system cannot tell. */
+int file_open_beneath(int folder, const char *path);
 Status file_size(const char *path, uint64_t *out_size_bytes, Error *err) SORT_MUST_CHECK;
 /* Makes a folder with all its parents; an existing folder is no error. */
 Status file_make_directories(const char *path, Error *err) SORT_MUST_CHECK;

@@ -20,6 +20,7 @@
 
 struct Package {
     char path[PATH_BYTES]; /* as given; a folder without scene.json behind it */
+    int folder;            /* descriptor; -1 for a zip, or if there is none */
     ZipPool *zip;          /* owned; NULL for a folder */
     uint64_t zip_bytes;
     _Atomic uint64_t inflated_bytes;
@@ -84,6 +85,7 @@ static Status open_folder(Package *package, Error *err)
     if (!file_exists(file))
         return error_set_at(err, STATUS_FORMAT, package->path,
                             "is no scene package: there is no scene.json");
+    package->folder = open(package->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return STATUS_OK;
 }
 
@@ -93,6 +95,7 @@ Status package_open(const char *path, Package **out_package, Error *err)
     Package *package = MEM_NEW(Package);
     if (!package)
         return error_set(err, STATUS_NO_MEMORY, "no memory to open a package");
+    package->folder = -1;
     Status status = STATUS_OK;
     bool is_json = strcmp(path_basename(path), "scene.json") == 0;
     Str root = is_json ? path_dirname(path) : str_from(path);
@@ -120,6 +123,8 @@ void package_close(Package *package)
     if (!package)
         return;
     zip_pool_close(package->zip);
+    if (package->folder >= 0)
+        close(package->folder);
     mem_free(package);
 }
 
@@ -184,21 +189,31 @@ static Status account(Package *package, const ZipEntry *entry, Error *err)
     return STATUS_OK;
 }
 
-/* A plain file inside the folder, opened. */
-static Status open_inside(Package *package, const char *file, int *out_descriptor,
-                          uint64_t *out_size_bytes, Error *err)
+/* Resolves the path, to say why a file cannot be had, and for symbolic links that file_open_beneath does not follow. */
+static Status open_resolved(Package *package, const char *file, int *out_descriptor, Error *err)
 {
     char path[PATH_BYTES];
-    *out_descriptor = -1;
-    *out_size_bytes = 0;
     Status status = path_resolve_inside(package->path, file, path, err);
     if (status == STATUS_NOT_FOUND)
         return error_set(err, STATUS_NOT_FOUND, "no file '%s' in the package", file);
     if (status != STATUS_OK)
         return error_prefix(err, "'%s'", file);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
+    *out_descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*out_descriptor < 0)
         return error_set(err, STATUS_IO, "'%s' cannot be opened: %s", file, strerror(errno));
+    return STATUS_OK;
+}
+
+/* A plain file inside the folder, opened. */
+static Status open_inside(Package *package, const char *file, int *out_descriptor,
+                          uint64_t *out_size_bytes, Error *err)
+{
+    *out_descriptor = -1;
+    *out_size_bytes = 0;
+    int descriptor = package->folder < 0 ? -1 : file_open_beneath(package->folder, file);
+    if (descriptor < 0)
+        TRY(open_resolved(package, file, &descriptor, err));
+    ASSERT(descriptor >= 0);
     struct stat stat;
     if (fstat(descriptor, &stat) != 0 || !S_ISREG(stat.st_mode)) {
         close(descriptor);

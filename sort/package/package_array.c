@@ -1,5 +1,5 @@
-/* Requests are sorted by file and offset, so that equal ones stand together. A job reads one array of
- * a folder, or all arrays of one zip entry (which has to be inflated as a whole).
+/* Requests are sorted by file and offset, so that equal ones stand together. A job reads neighbouring arrays of one file, some
+ * JOB_BYTES of them, or all arrays of one zip entry (which has to be inflated as a whole).
  *
  * Nothing is allocated for an array before the file was found to hold its bytes, and before all
  * arrays together were found to fit: a small package cannot make the renderer take much memory. */
@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+
+enum { JOB_BYTES = 1 << 20 }; /* opening a file takes as long as reading some ten thousand bytes */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are used as they lie in files");
 
@@ -305,12 +307,8 @@ static Status check_growth(const Package *package, uint64_t inflated_bytes, uint
     return STATUS_OK;
 }
 
-/* Sizes against the files and the machine, in the order of the requests; what differs between
- * neighbours of `order` is counted. */
-static Status check_request(Package *package, const ArrayRequest *r, Error *err)
+static Status check_request(const ArrayRequest *r, uint64_t file_bytes, Error *err)
 {
-    uint64_t file_bytes;
-    TRY(package_file_size(package, r->file, &file_bytes, NULL, err));
     if (r->offset_bytes > file_bytes || r->stored_bytes > file_bytes - r->offset_bytes)
         return error_set(err, STATUS_FORMAT,
                          "the file has %llu bytes, too few for %llu from byte %llu on",
@@ -324,18 +322,26 @@ static Status check_request(Package *package, const ArrayRequest *r, Error *err)
     return STATUS_OK;
 }
 
+/* Sizes against the files and the machine, in the order of the requests; what differs between
+ * neighbours of `order` is counted. */
 static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Error *err)
 {
-    uint64_t total_bytes = 0, inflated_bytes = 0, stored_bytes = 0;
+    uint64_t total_bytes = 0, inflated_bytes = 0, stored_bytes = 0, file_bytes = 0;
+    bool has_size = false; /* file_bytes is of the file before */
     for (uint32_t i = 0; i < count; ++i) {
+        if (same_as_before(l, i))
+            continue;
         Error error = {0};
-        Status status = same_as_before(l, i)
-                            ? STATUS_OK
-                            : check_request(l->package, &l->requests[l->order[i]], &error);
-        if (status != STATUS_OK)
+        const ArrayRequest *r = &l->requests[l->order[i]];
+        Status status = STATUS_OK;
+        if (!has_size || !same_file_as_before(l, i))
+            status = package_file_size(l->package, r->file, &file_bytes, NULL, &error);
+        has_size = status == STATUS_OK;
+        if (has_size)
+            status = check_request(r, file_bytes, &error);
+        if (status != STATUS_OK) {
             report(l, l->order[i], status, &error);
-        else if (!same_as_before(l, i)) {
-            const ArrayRequest *r = &l->requests[l->order[i]];
+        } else {
             total_bytes += array_bytes(r);
             inflated_bytes += r->is_zlib ? array_bytes(r) : 0;
             stored_bytes += r->is_zlib ? r->stored_bytes : 0;
@@ -353,6 +359,24 @@ static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Erro
             "memory and the size of the package",
             (unsigned long long)total_bytes, (unsigned long long)max_bytes);
     return STATUS_OK;
+}
+
+/* Divides the order among jobs. Returns how many there are. */
+static uint32_t divide_jobs(Loader *l, uint32_t count)
+{
+    uint32_t job_count = 0;
+    uint64_t job_bytes = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        bool is_full = job_bytes >= JOB_BYTES && !package_is_zip(l->package);
+        if (!same_file_as_before(l, i) || (is_full && !same_as_before(l, i))) {
+            l->job_first[job_count++] = i;
+            job_bytes = 0;
+        }
+        job_bytes += array_bytes(&l->requests[l->order[i]]);
+    }
+    ASSERT(job_count <= count);
+    l->job_first[job_count] = count;
+    return job_count;
 }
 
 static void free_data(Loader *l, uint32_t count)
@@ -404,13 +428,7 @@ Status package_arrays_read(Package *package, ArrayRequest *requests, uint32_t co
     if (status == STATUS_OK)
         status = check_requests(&l, count, how->max_bytes, err);
     if (status == STATUS_OK) {
-        uint32_t job_count = 0;
-        for (uint32_t i = 0; i < count; ++i) {
-            if (package_is_zip(package) ? !same_file_as_before(&l, i) : !same_as_before(&l, i))
-                l.job_first[job_count++] = i;
-        }
-        l.job_first[job_count] = count;
-        parallel_for(how->thread_count, job_count, run_job, &l);
+        parallel_for(how->thread_count, divide_jobs(&l, count), run_job, &l);
         status = failure.has_failed ? failure.status : collect_blocks(&l, count, out_blocks, err);
         if (status != STATUS_OK)
             free_data(&l, count);

@@ -129,6 +129,34 @@ static void test_path_refuses_links_that_leave(void **state)
     assert_int_equal(path_resolve_inside(root, "../secret", out, &err), STATUS_FORMAT);
 }
 
+/* What is opened by descriptor is inside, too; where the system cannot tell, nothing is opened. */
+static void test_open_beneath_stays_inside(void **state)
+{
+    SORT_UNUSED(state);
+    static const char *const inside[] = {"textures/a", "inside", "back/textures/a"};
+    static const char *const outside[] = {"outside",  "up/secret", "../secret",   "sibling/near",
+                                          "absolute", "gone",      "textures/a/b"};
+    assert_int_equal(symlink(in_folder("package/textures/a"), in_folder("package/absolute")), 0);
+    assert_int_equal(symlink("textures/..", in_folder("package/back")), 0);
+    int package = open(in_folder("package"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(package >= 0);
+    int probe = file_open_beneath(package, "textures/a");
+    bool can_tell = probe >= 0 || errno != ENOSYS;
+    if (probe >= 0)
+        close(probe);
+    for (size_t i = 0; can_tell && i < SORT_COUNT_OF(inside); ++i) {
+        int file = file_open_beneath(package, inside[i]);
+        char c = 0;
+        assert_true(file >= 0);
+        assert_int_equal(read(file, &c, 1), 1);
+        assert_int_equal(c, 'a');
+        close(file);
+    }
+    for (size_t i = 0; i < SORT_COUNT_OF(outside); ++i)
+        assert_int_equal(file_open_beneath(package, outside[i]), -1);
+    close(package);
+}
+
 static void check_content(const char *path, const char *expected)
 {
     char *data;
@@ -707,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_path_parts),
         cmocka_unit_test(test_path_refuses_ways_out),
         cmocka_unit_test(test_path_refuses_links_that_leave),
+        cmocka_unit_test(test_open_beneath_stays_inside),
         cmocka_unit_test(test_file_replaces_atomically),
         cmocka_unit_test(test_pipes_are_not_opened_to_ask_for_room),
         cmocka_unit_test(test_private_folders_are_this_users),
