@@ -199,7 +199,7 @@ def _render(engine: SortRenderEngine, depsgraph: bpy.types.Depsgraph, obj: bpy.t
     engine.update_stats("", "SORT: exporting the scene")
     exported = scene_export.export_scene(depsgraph, scene_export.ExportPlan(
         folder=folder / "package", texture_folder=process.filesystem_root(), is_cancelled=engine.test_break,
-        camera_override=engine.camera_override, view=None if camera else (Frame(1, 1, 0, 0, 1, 1), NO_CAMERA)), report)
+        is_fleeting=True, camera_override=engine.camera_override, view=None if camera else (Frame(1, 1, 0, 0, 1, 1), NO_CAMERA)), report)
     if engine.test_break():
         return None
     name = exported.names.get(obj.name_full)

@@ -142,7 +142,8 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 folder=export_target if is_export else package,
                 texture_folder=export_textures if is_export else process.filesystem_root(), is_cancelled=self.test_break,
                 frame_set=None if self.is_preview else lambda f, s: self.frame_set(f, subframe=s),
-                camera_override=self.camera_override, eyes_of=(lambda camera: self._eyes(camera, views)) if views else None), report)
+                camera_override=self.camera_override, eyes_of=(lambda camera: self._eyes(camera, views)) if views else None,
+                is_fleeting=not is_export), report)
             if is_export or self.test_break():
                 return
             job = make_job(depsgraph.scene, program, Path(folder), {item.layer for item in items}, layer=view_layer, report=report)

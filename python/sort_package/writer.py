@@ -12,7 +12,9 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import BinaryIO
 
 NAME_BYTES_MAX = 255
 SECTIONS = ("cameras", "meshes", "curves", "instances", "materials", "lights", "portals")
@@ -35,7 +37,7 @@ def file_component(text: str) -> str:
     return "_" if cleaned in ("", ".", "..") else cleaned
 
 
-def _little_endian(kind: str, values) -> bytes:
+def _little_endian(kind: str, values) -> bytes | memoryview:
     """Numbers of one type: an array of that type with a buffer is taken as it is, else any iterable."""
     code = ARRAY_CODES[kind]
     try:
@@ -46,7 +48,7 @@ def _little_endian(kind: str, values) -> bytes:
         if view.format != code and not (kind == "uint32" and view.format == "L" and view.itemsize == 4):
             raise TypeError(f"an array of {kind} is needed, not of format '{view.format}'")
         if sys.byteorder == "little":
-            return view.cast("B").tobytes() if view.contiguous else view.tobytes()
+            return view.cast("B") if view.contiguous and view.nbytes else view.tobytes()
         data = array.array(code, view.tobytes())
     if sys.byteorder == "big":
         data.byteswap()
@@ -57,8 +59,8 @@ class _ArrayFile:
     """The arrays of one entry of scene.json, one after the other; put() returns their ARRAY records, which call the
     file `file`."""
 
-    def __init__(self, out, file: str, compress: bool) -> None:
-        self._out, self._file, self._compress, self._offset = out, file, compress, 0
+    def __init__(self, out: BinaryIO, file: str, compress: bool) -> None:
+        self._out, self._file, self._compress, self._offset = out, file, compress, out.tell()
 
     def put(self, kind: str, components: int, values) -> dict:
         data = _little_endian(kind, values)
@@ -81,23 +83,24 @@ class _ArrayFile:
         return record
 
 
-def write_mesh(path: str | Path, file: str, *, positions, indices, normals=None, tangents=None, uv=(),
+def write_mesh(to: str | Path | BinaryIO, file: str, *, positions, indices, normals=None, tangents=None, uv=(),
                material_indices=None, attributes=None, motion=(), beside=(), compress: bool = False) -> dict:
-    """Writes the arrays of a mesh to one file at `path`; its record, in which the file is called `file`. Arrays are
+    """Writes the arrays of a mesh to a file: a path, or one open for writing, which may hold other meshes before it, at its end. Returns the mesh's record,
+    in which the file is called `file`. Arrays are
     flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`, 2 in each array of the list `uv`; 3 integers a
     triangle in `indices`, 1 in `material_indices`. `attributes`: name: (numbers a vertex, floats). `motion`: the shapes
     after the first over the shutter, each a dictionary with `positions` and, if the mesh has them, `normals`. `beside`: positions in the
     frames before and after, both or none."""
-    with open(path, "wb") as out:
-        to = _ArrayFile(out, file, compress)
+    with open(to, "wb") if isinstance(to, (str, Path)) else nullcontext(to) as out:
+        arrays = _ArrayFile(out, file, compress)
         given = {"positions": positions, "indices": indices, "normals": normals, "tangents": tangents,
                  "material_indices": material_indices}
-        record: dict = {field: to.put(*MESH_ARRAYS[field], values) for field, values in given.items()
+        record: dict = {field: arrays.put(*MESH_ARRAYS[field], values) for field, values in given.items()
                         if values is not None}
-        record |= to.common(uv, attributes)
+        record |= arrays.common(uv, attributes)
         if motion:
-            record["motion"] = [{field: to.put("float32", 3, key[field]) for field in key} for key in motion]
-        record |= {field: to.put("float32", 3, values) for field, values in zip(("previous", "next"), beside)}
+            record["motion"] = [{field: arrays.put("float32", 3, key[field]) for field in key} for key in motion]
+        record |= {field: arrays.put("float32", 3, values) for field, values in zip(("previous", "next"), beside)}
     return {"vertex_count": record["positions"]["count"], "triangle_count": record["indices"]["count"], **record}
 
 
@@ -146,6 +149,7 @@ class PackageWriter:
         self._names: dict[str, set[str]] = {section: set() for section in SECTIONS}
         self._next: dict[tuple[str, str], int] = {}
         self._copied: dict[str, Path] = {}  # by name of the texture: where it came from
+        self._linked: set[str] = set()  # files
         for sub in ("meshes", "textures"):
             (self.folder / sub).mkdir(parents=True)
 
@@ -177,12 +181,14 @@ class PackageWriter:
     def link_file(self, source: str | Path, file: str) -> str:
         """Puts what is at `source` into the package as `file`, once, without a copy where the file system can: `source`
         must not be changed in place after. Returns `file`."""
-        target = self.folder / file
-        if not target.exists():
-            try:
-                os.link(source, target)
-            except OSError:
-                shutil.copyfile(source, target)
+        if file not in self._linked:
+            self._linked.add(file)
+            target = self.folder / file
+            if not target.exists():
+                try:
+                    os.link(source, target)
+                except OSError:
+                    shutil.copyfile(source, target)
         return file
 
     def add_curves(self, wanted_name: str, **arrays) -> str:

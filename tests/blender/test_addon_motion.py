@@ -205,16 +205,20 @@ class VectorTest(unittest.TestCase):
 
 class IncrementTest(unittest.TestCase):
     def setUp(self):
+        from sort_blender.export import cache
+        cache.shared.clear()
         self.scene = kit.empty_scene(samples=1)
         kit.add_camera((0, 0, 8))
 
-    def export(self):
+    def export(self, **plan):
         from sort_blender.export.scene import ExportPlan, export_scene
         from sort_blender.messages import Report
         folder = kit.FOLDER / f"increment_{time.monotonic_ns()}"
         start = time.process_time()
-        export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(folder), Report())
-        return json.loads((folder / "scene.json").read_text(encoding="utf-8")), folder, time.process_time() - start
+        export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(folder, **plan), Report())
+        seconds = time.process_time() - start
+        file = folder / "scene.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None, folder, seconds
 
     def test_second_frame_writes_only_what_changed(self):
         """30 objects, 200,000 triangles."""
@@ -249,6 +253,72 @@ class IncrementTest(unittest.TestCase):
         attributes[7].uv = (9, 9)
         _, fourth_folder, _ = self.export()
         self.assertEqual(len(files(fourth_folder, "meshes") - files(third_folder, "meshes")), 1)
+
+    def grids(self, count):
+        """Each of 32 triangles of its own."""
+        for k in range(count):
+            bpy.ops.mesh.primitive_grid_add(x_subdivisions=4, y_subdivisions=4)
+            self.lift(bpy.context.object, 1 + k)
+        return [obj for obj in self.scene.objects if obj.type == "MESH"]
+
+    def lift(self, obj, z):
+        obj.data.vertices[0].co.z = z
+        obj.data.update()
+
+    def arrays(self, scene, folder):
+        """All bytes of all meshes, by name, field and set."""
+        found = {}
+        for mesh in scene["meshes"]:
+            for name, records in mesh.items():
+                for k, record in enumerate(records if isinstance(records, list) else [records]):
+                    if isinstance(record, dict):
+                        size = record["count"] * record["components"] * (2 if record["type"] == "uint16" else 4)
+                        data = (folder / record["file"]).read_bytes()
+                        found[mesh["name"], name, k] = data[record["offset_bytes"]:record["offset_bytes"] + size]
+        return found
+
+    def test_new_meshes_of_a_render_lie_in_one_file(self):
+        """They are those of a package for keeps. The next render uses them, and puts those that changed into another file."""
+        grids = self.grids(5)
+        grids[1].data = grids[0].data
+        grids[2].data.materials.append(bpy.data.materials.new("Paint"))
+        kept, kept_folder, _ = self.export()
+        first, first_folder, _ = self.export(is_fleeting=True)
+        self.assertEqual(len(kept["meshes"]), 4)
+        self.assertEqual(self.arrays(kept, kept_folder), self.arrays(first, first_folder))
+        self.assertEqual(len(list((kept_folder / "meshes").iterdir())), 4)
+        (pile,) = (first_folder / "meshes").iterdir()
+        self.lift(grids[0], 9)
+        second, second_folder, _ = self.export(is_fleeting=True)
+        piles = sorted((second_folder / "meshes").iterdir(), key=lambda path: path.stat().st_size)
+        self.assertEqual(len(piles), 2)
+        self.assertEqual(piles[1].stat().st_ino, pile.stat().st_ino)
+        self.assertEqual(piles[0].stat().st_size * 4, piles[1].stat().st_size)
+        again, again_folder, _ = self.export()
+        self.assertEqual(self.arrays(again, again_folder), self.arrays(second, second_folder))
+        self.assertEqual(len(list((again_folder / "meshes").iterdir())), 4)
+
+    def test_a_render_that_was_cancelled_leaves_no_meshes(self):
+        from sort_blender.export import cache
+        self.grids(2)
+        asked = iter(range(100))
+        self.assertIsNone(self.export(is_fleeting=True, is_cancelled=lambda: next(asked) > 4)[0])
+        self.assertFalse(cache.shared._entries)
+        self.assertEqual(len(self.export(is_fleeting=True)[0]["meshes"]), 2)
+
+    def test_a_file_of_many_meshes_goes_when_less_than_half_is_used(self):
+        from sort_blender.export import cache
+        grids = self.grids(5)
+        self.export(is_fleeting=True)
+        (path,) = {entry.path for entry in cache.shared._entries.values()}
+        for count, is_there in ((3, True), (2, False)):
+            while len(grids) > count:
+                bpy.data.objects.remove(grids.pop())
+            for _ in range(cache.EXPORTS_KEPT + 1):
+                package, folder, _ = self.export(is_fleeting=True)
+            self.assertEqual(path.exists(), is_there)
+            self.assertEqual(len(package["meshes"]), count)
+            self.assertTrue(all((folder / mesh["positions"]["file"]).is_file() for mesh in package["meshes"]))
 
     def test_what_is_used_no_more_goes(self):
         from sort_blender.export import cache

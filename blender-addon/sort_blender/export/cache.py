@@ -7,12 +7,14 @@ Threads: final renders, previews and viewports export at the same time; every me
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import bpy
 
@@ -24,6 +26,7 @@ class Entry:
     path: Path
     facts: dict  # what the caller wants to know of it next time
     used_by: int  # number of the last export
+    size_bytes: int = 1  # of its part of the file, if others have parts
 
 
 class ExportCache:
@@ -31,6 +34,7 @@ class ExportCache:
         self._lock = threading.RLock()
         self._folder: Path | None = None
         self._entries: dict[str, Entry] = {}
+        self._sizes: dict[Path, int] = {}  # of all entries that a file was made for
         self._exports = 0
         self._files = 0
 
@@ -40,9 +44,21 @@ class ExportCache:
             if self._folder is None or not self._folder.is_dir():
                 self._folder = Path(tempfile.mkdtemp(prefix="sort-cache-", dir=bpy.app.tempdir))
                 self._entries.clear()
+                self._sizes.clear()
             self._exports += 1
-            for key in [k for k, e in self._entries.items() if e.used_by <= self._exports - EXPORTS_KEPT]:
-                self._entries.pop(key).path.unlink(missing_ok=True)
+            self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        """Files of which less than half was used of late, so that what is kept is no more than twice what is of use."""
+        used: dict[Path, int] = dict.fromkeys(self._sizes, 0)
+        for entry in self._entries.values():
+            if entry.used_by > self._exports - EXPORTS_KEPT:
+                used[entry.path] += entry.size_bytes
+        gone = {path for path, size_bytes in used.items() if 2 * size_bytes < self._sizes[path] or size_bytes == 0}
+        self._entries = {key: entry for key, entry in self._entries.items() if entry.path not in gone}
+        for path in gone:
+            del self._sizes[path]
+            path.unlink(missing_ok=True)
 
     def find(self, key: str) -> Entry | None:
         with self._lock:
@@ -53,12 +69,30 @@ class ExportCache:
 
     def make(self, key: str, write: Callable[[Path], dict]) -> Entry:
         """`write` makes the file and returns the facts."""
-        with self._lock:
-            self._files += 1
-            path = self._folder / f"{self._files}.bin"
+        path = self.new_path()
         facts = write(path)
         with self._lock:
-            return self._entries.setdefault(key, Entry(path, facts, self._exports))
+            entry = self._entries.setdefault(key, Entry(path, facts, self._exports))
+            self._sizes[entry.path] = entry.size_bytes
+            return entry
+
+    def new_path(self) -> Path:
+        """Of a file of the cache, which is not there yet."""
+        with self._lock:
+            self._files += 1
+            return self._folder / f"{self._files}.bin"
+
+    def adopt(self, file: Path, path: Path, entries: dict[str, Entry]) -> None:
+        """Takes all entries of a file, which stays where it is as well; `path`: of new_path(), where they say that it is."""
+        with self._lock:
+            try:
+                os.link(file, path)
+            except OSError:
+                shutil.copyfile(file, path)
+            self._sizes[path] = sum(entry.size_bytes for entry in entries.values())
+            for key, entry in entries.items():
+                entry.used_by = self._exports
+                self._entries.setdefault(key, entry)
 
     def clear(self) -> None:
         with self._lock:
@@ -66,6 +100,43 @@ class ExportCache:
                 shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
             self._entries.clear()
+            self._sizes.clear()
+
+
+class Pile:
+    """The meshes of an export that no earlier one has made, in one file of its package: to make a file for each takes longer than to fill it. keep()
+    leaves them to the exports after it, whose packages may then hold parts that nothing names: packages for keeps do without a pile."""
+
+    def __init__(self, cache: ExportCache, package: Path) -> None:
+        self._cache = cache
+        self._kept = cache.new_path()
+        self.file = f"meshes/pile {self._kept.name}"  # in the package
+        self._path = package / self.file
+        self._out: BinaryIO | None = None
+        self._made: dict[str, Entry] = {}
+
+    def find(self, key: str) -> Entry | None:
+        return self._made.get(key) or self._cache.find(key)
+
+    def make(self, key: str, write: Callable[[BinaryIO], dict]) -> Entry:
+        """`write` appends to the file and returns the facts."""
+        if self._out is None:
+            self._out = open(self._path, "xb")
+        begin = self._out.tell()
+        facts = write(self._out)
+        entry = Entry(self._kept, facts, 0, self._out.tell() - begin)
+        self._made[key] = entry
+        return entry
+
+    def close(self) -> None:
+        """At the end, whatever it is."""
+        if self._out is not None:
+            self._out.close()
+
+    def keep(self) -> None:
+        if self._out is not None:
+            self._out.flush()
+            self._cache.adopt(self._path, self._kept, self._made)
 
 
 shared = ExportCache()

@@ -119,25 +119,29 @@ def find_normals(mesh: bpy.types.Mesh) -> None:
 def divide_faces(starts: np.ndarray, counts: np.ndarray, corner_vertices: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """int32 [triangles, 3]: the corners of triangles, face by face, as Blender divides faces of three and of four corners (`counts`: 1 and 2): from
     the first corner to the third, unless the second and the fourth lie on one side of this line."""
-    ends = np.cumsum(counts)
-    corners = np.empty((int(ends[-1]), 3), np.int32)
+    corners = np.empty((int(counts.sum()), 3), np.int32)
+    axes = np.ascontiguousarray(positions.T)
+    done = 0  # triangles
     for begin in range(0, len(starts), FACES_AT_ONCE):
         part = slice(begin, begin + FACES_AT_ONCE)
-        first = ends[part] - counts[part]  # triangle of each face
-        corners[first] = starts[part, None] + np.arange(3, dtype=np.int32)
+        ends = np.cumsum(counts[part])
         is_quad = counts[part] == 2
-        quads, second = starts[part][is_quad], first[is_quad] + 1
-        corners[second] = quads[:, None] + np.array([0, 2, 3], np.int32)
-        places = positions[corner_vertices[quads[:, None] + np.arange(4, dtype=np.int32)]]
-        turned = second[_is_turned(places)]
-        corners[turned - 1, 2] += 1
-        corners[turned, 0] += 1
+        quads, second = starts[part][is_quad], ends[is_quad] - 1
+        here = corners[done:done + int(ends[-1])]
+        base = np.repeat(starts[part], counts[part])
+        here[:, 0] = base
+        base[second] += 1
+        here[:, 1], here[:, 2] = base + 1, base + 2
+        turned = second[_is_turned(axes.take(corner_vertices.take(quads + np.arange(4)[:, None]), axis=1))]
+        here[turned - 1, 2] += 1
+        here[turned, 0] += 1
+        done += len(here)
     return corners
 
 
 def _is_turned(quads: np.ndarray) -> np.ndarray:
-    """bool [quads]: the second and the fourth corner lie on one side of the line from the first to the third. quads: float32 [quads, 4, 3]."""
+    """bool [quads]: the second and the fourth corner lie on one side of the line from the first to the third. quads: float32 [3 axes, 4 corners, quads]."""
     with np.errstate(over="ignore", invalid="ignore"):  # far places
-        (x2, x3, x4), (y2, y3, y4), (z2, z3, z4) = (quads[:, 1:] - quads[:, :1]).transpose(2, 1, 0)  # from the first corner to the others
+        (x2, x3, x4), (y2, y3, y4), (z2, z3, z4) = quads[:, 1:] - quads[:, :1]  # from the first corner to the others
         return (y2 * z3 - z2 * y3) * (y4 * z3 - z4 * y3) + (z2 * x3 - x2 * z3) * (z4 * x3 - x4 * z3) \
             + (x2 * y3 - y2 * x3) * (x4 * y3 - y4 * x3) > 0

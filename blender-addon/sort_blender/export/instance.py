@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import bpy
 import numpy as np
@@ -12,7 +13,7 @@ from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
 from . import axes, hair, unfollowed
 from .attributes import finite
-from .cache import Entry, ExportCache
+from .cache import Entry, ExportCache, Pile
 from .columns import MeshColumns, find_normals
 from .kept import KeptMeshes
 from .layers import Layers
@@ -39,14 +40,15 @@ class _Mesh:
 
 
 class InstanceExporter:
-    """`strand_shape`: of curves, "ribbon" or "round"."""
+    """`strand_shape`: of curves, "ribbon" or "round". `pile`: for new meshes; None: each has a file of its own."""
 
-    def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
+    def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, pile: Pile | None, motion: Motion | None,
                  neighbours: Neighbours | None, depsgraph: bpy.types.Depsgraph, layers: Layers, linking: Linking, strand_shape: str, kept: KeptMeshes) -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
+        self._pile = pile
         self._kept = kept
         self._motion = motion
         self._neighbours = neighbours
@@ -62,6 +64,11 @@ class InstanceExporter:
         self._strands: dict[tuple[str, str], str] = {}  # by object and particle system
         self.indices: dict[str, int] = {}  # by name in the package: the object's pass index
         self.names: dict[str, str] = {}  # in the package, by full name: an object's own, rather than that of a copy
+
+    @property
+    def _store(self) -> ExportCache | Pile:
+        """Of meshes."""
+        return self._pile or self._cache
 
     def find_normals(self, depsgraph: bpy.types.Depsgraph, is_cancelled: Callable[[], bool]) -> None:
         """Of all meshes, one right after the other: Blender's threads share the work on each, and wait busily for the next."""
@@ -178,7 +185,7 @@ class InstanceExporter:
     def _read(self, obj: bpy.types.Object, wanted: frozenset[str], shapes: list[Shape] | None, may_keep: bool) -> Entry | None:
         """None: it has no faces."""
         key = self._kept.find(obj, wanted) if may_keep else ""
-        entry = self._cache.find(key) if key else None
+        entry = self._store.find(key) if key else None
         if entry:
             return entry
         mesh = obj.to_mesh()
@@ -190,7 +197,9 @@ class InstanceExporter:
             if beside:
                 shapes = [Shape(columns.positions, columns.corner_normals), *beside]
             key = fingerprint(mesh, columns, wanted, shapes) + ("-beside" if beside else "")
-            entry = self._cache.find(key) or self._make(key, mesh, columns, wanted, shapes, bool(beside))
+            if self._pile:
+                key = f"piled {key}"  # for packages that may have piles
+            entry = self._store.find(key) or self._make(key, mesh, columns, wanted, shapes, bool(beside))
         finally:
             obj.to_mesh_clear()
         if may_keep:
@@ -209,16 +218,16 @@ class InstanceExporter:
 
     def _make(self, key: str, mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str], shapes: list[Shape] | None,
               is_beside: bool) -> Entry:
-        def write(path: Path) -> dict:
+        def write(to: Path | BinaryIO) -> dict:
             arrays = read_mesh(mesh, columns, wanted, shapes)
             if arrays is None:
                 return {"refused": ""}
             if not all(np.isfinite(places).all() for places in [arrays.positions] + [m[0] for m in arrays.motion]):
                 return {"refused": "some of its vertices are not at finite places; it is left out"}
-            file = f"meshes/{key}.bin"
-            return {"file": file, "record": _write(path, file, arrays, is_beside), "uv_name": arrays.uv_name,
+            file = self._pile.file if self._pile else f"meshes/{key}.bin"
+            return {"file": file, "record": _write(to, file, arrays, is_beside), "uv_name": arrays.uv_name,
                     "slot_count": int(arrays.material_indices.max()) + 1, "dropped_uv_sets": arrays.dropped_uv_sets}
-        return self._cache.make(key, write)
+        return self._store.make(key, write)
 
     def _slots(self, obj: bpy.types.Object, mesh: _Mesh) -> list[str]:
         """As in Blender, faces of a slot that is not there wear the last one."""
@@ -258,7 +267,7 @@ def _called(record: object, file: str) -> object:
     return record
 
 
-def _write(path: Path, file: str, arrays: MeshArrays, is_beside: bool) -> dict:
+def _write(to: Path | BinaryIO, file: str, arrays: MeshArrays, is_beside: bool) -> dict:
     """`is_beside`: what moves is in the frames before and after, not over the shutter."""
     def flat(values: np.ndarray, kind: type = np.float32) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=kind).ravel()
@@ -269,7 +278,7 @@ def _write(path: Path, file: str, arrays: MeshArrays, is_beside: bool) -> dict:
             out["normals"] = flat(_clean_normals(arrays.normals if normals is None else normals))
         return out
     return write_mesh(
-        path, file, **shape(arrays.positions, arrays.normals), indices=flat(arrays.indices, np.uint32),
+        to, file, **shape(arrays.positions, arrays.normals), indices=flat(arrays.indices, np.uint32),
         material_indices=flat(arrays.material_indices, np.uint16) if arrays.material_indices.any() else None,
         attributes={name: (values.shape[1], flat(values)) for name, values in arrays.attributes.items()},
         uv=[flat(finite(uv)) for uv in arrays.uv],

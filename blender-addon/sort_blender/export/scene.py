@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +40,8 @@ class Exported:
 class ExportPlan:
     """What is asked for besides the depsgraph. `texture_folder`: see ImageExporter. frame_set(frame, subframe)
     evaluates the depsgraph at another time; None: no motion blur and no vectors. `camera`, `frame`: given by a viewport, else those
-    of the scene. `kept`: of a viewport, which exports the scene again and again."""
+    of the scene. `kept`: of a viewport, which exports the scene again and again. `is_fleeting`: one picture is rendered of the package, and it
+    may hold what nothing names."""
     folder: Path  # must not be there yet
     texture_folder: str = ""
     is_cancelled: Callable[[], bool] = lambda: False
@@ -48,10 +50,16 @@ class ExportPlan:
     eyes_of: Callable[[bpy.types.Object], dict[str, Eye]] | None = None  # by the name of the view, where there are several
     view: tuple[Frame, dict] | None = None
     kept: KeptMeshes = field(default_factory=KeptMeshes)
+    is_fleeting: bool = False
 
 
 def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report) -> Exported:
     """Writes the package. When cancelled, it is incomplete and not to be used."""
+    with ExitStack() as open_files:
+        return _export(depsgraph, plan, report, open_files)
+
+
+def _export(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report, open_files: ExitStack) -> Exported:
     scene = depsgraph.scene_eval
     view_layer = depsgraph.view_layer_eval
     camera = plan.camera_override or scene.camera
@@ -76,7 +84,8 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     layers = layers_of(view_layer, report)
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
     linking = Linking(depsgraph, report)
-    instances = InstanceExporter(writer, materials, cache.shared, motion, neighbours, depsgraph, layers, linking, _strand_shape(scene), plan.kept)
+    pile = open_files.enter_context(closing(cache.Pile(cache.shared, plan.folder))) if plan.is_fleeting else None
+    instances = InstanceExporter(writer, materials, cache.shared, pile, motion, neighbours, depsgraph, layers, linking, _strand_shape(scene), plan.kept)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height],
@@ -105,6 +114,8 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         else:
             instances.add(instance)
     writer.finish()
+    if pile:
+        pile.keep()
     return Exported(frame, instances.indices, _material_indices(materials), instances.names)
 
 
