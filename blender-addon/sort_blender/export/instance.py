@@ -290,4 +290,6 @@ def _clean_normals(normals: np.ndarray) -> np.ndarray:
     """Unit length; zero, which means none, where Blender's has no direction."""
     lengths = np.sqrt(np.einsum("ij,ij->i", normals, normals))[:, None]
     good = np.isfinite(lengths) & (lengths > 1e-6)
+    if good.all():
+        return normals / lengths
     return np.where(good, normals / np.where(good, lengths, 1), 0)

@@ -88,16 +88,16 @@ def read_mesh(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str]
     kept_vertices = None if keepers is None else corner_vertices[keepers]
 
     def of_vertex(values: np.ndarray) -> np.ndarray:
-        return values if kept_vertices is None else values[kept_vertices]
+        return values if kept_vertices is None else values.take(kept_vertices, axis=0)
 
     def of_vertices(shape: Shape) -> tuple[np.ndarray, np.ndarray | None]:
         return of_vertex(shape.positions), None if normals is None or shape.normals is None else shape.normals[keepers]
     positions, vertex_normals = of_vertices(first)
     return MeshArrays(
         positions=positions,
-        indices=corner_to_new[corners].astype(np.uint32),
+        indices=corner_to_new.take(corners).astype(np.uint32),
         normals=vertex_normals if smooth is None else of_vertex(smooth),
-        uv=[values[keepers] for values in uv],
+        uv=[values.take(keepers, axis=0) for values in uv],
         uv_name=layers[0].name if layers else "",
         dropped_uv_sets=max(len(layers) - UV_SETS_MAX, 0),
         material_indices=columns.triangle_materials.astype(np.uint16),
@@ -115,14 +115,14 @@ def _share(corner_vertices: np.ndarray, attributes: list[np.ndarray],
     words = np.concatenate([np.ascontiguousarray(a + np.float32(0)).view(np.uint32) for a in attributes], axis=1)  # -0 to 0
     first = np.full(vertex_count, -1, np.int64)
     first[corner_vertices[::-1]] = np.arange(len(corner_vertices))[::-1]  # the last assignment counts
-    model = first[corner_vertices]
+    model = first.take(corner_vertices)
     differs = np.zeros(len(words), bool)
     for k in range(words.shape[1]):
         column = np.ascontiguousarray(words[:, k])
-        differs |= column[model] != column
+        differs |= column.take(model) != column
     is_used = first >= 0
     new_of_vertex = np.cumsum(is_used) - 1
-    keepers, corner_to_new = first[is_used], new_of_vertex[corner_vertices]
+    keepers, corner_to_new = first[is_used], new_of_vertex.take(corner_vertices)
     others = np.flatnonzero(differs)
     if len(others):
         kept, new_of_other = _unique_rows(np.concatenate([corner_vertices[others].astype(np.uint32)[:, None], words[others]], axis=1))
