@@ -93,7 +93,7 @@ static uint32_t size_of(const Gen *g, const IrInst *inst)
         return inst->arg_count;
     case IR_ARRAY_GET:
     case IR_ARRAY_SET:
-        return 4 * g->lanes;
+        return g->mask && g->is_uniform[ir_args(g->func, inst)[1]] ? 2 : 4 * g->lanes;
     case IR_IDIV:
     case IR_IMOD:
         return 16;

@@ -12,8 +12,10 @@ enum {
     TURNS_MAX = 16,
     TURNS_MAX_SHORT = 33, /* of loops that are short in all */
     SIZE_MAX_SHORT = 250,
-    SIZE_MAX_UNROLLED = 800,
-    SIZE_MAX_ALL = 1 << 15, /* in one kernel */
+    TURNS_MAX_NUMBERS = 65, /* of loops that make numbers of their counters */
+    SIZE_MAX_NUMBERS = 1200,
+    SIZE_MAX_UNROLLED = 800, /* of up to TURNS_MAX turns */
+    SIZE_MAX_ALL = 1 << 15,  /* in one kernel */
     SIZE_NEVER = 100000
 };
 
@@ -138,6 +140,30 @@ static bool evaluate_turn(const Gen *g, IrRegionId region, Known *value, Known *
     return goes_on.is_known;
 }
 
+/* Whether an int that is known in each turn is converted to a float, of which more is computed: unrolled, that is constant. */
+static bool makes_numbers(const Gen *g, IrRegionId region, const Known *value)
+{
+    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        if (inst->op == IR_I2F && known_now(g, value, ir_args(g->func, inst)[0]).is_known)
+            return true;
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            if (makes_numbers(g, inst->region_first + i, value))
+                return true;
+    }
+    return false;
+}
+
+/* The most instructions that a loop of so many turns may become. */
+static uint32_t most_size(uint32_t turns, bool makes_numbers_of_counters)
+{
+    if (turns <= TURNS_MAX)
+        return SIZE_MAX_UNROLLED;
+    if (turns <= TURNS_MAX_NUMBERS && makes_numbers_of_counters)
+        return SIZE_MAX_NUMBERS;
+    return turns <= TURNS_MAX_SHORT ? SIZE_MAX_SHORT : 0;
+}
+
 static uint32_t constant_turns(Gen *g, const IrInst *loop)
 {
     const IrValue *init = ir_args(g->func, loop);
@@ -154,15 +180,13 @@ static uint32_t constant_turns(Gen *g, const IrInst *loop)
     if (!g->known)
         g->known = ARENA_ARRAY(g->arena, Known, g->func->values.count);
     Known *value = g->known;
-    bool goes_on = true;
-    for (uint32_t turns = 1;
-         turns * size <= (turns <= TURNS_MAX ? SIZE_MAX_UNROLLED : SIZE_MAX_SHORT) &&
-         turns <= TURNS_MAX_SHORT;
-         ++turns) {
+    bool goes_on = true, numbers = false;
+    for (uint32_t turns = 1; turns * size <= most_size(turns, numbers); ++turns) {
         if (g->unrolled + turns * size > SIZE_MAX_ALL)
             return 0;
         if (!evaluate_turn(g, loop->region_first, value, state, &goes_on))
             return 0;
+        numbers = turns == 1 ? makes_numbers(g, loop->region_first, value) : numbers;
         if (!goes_on) {
             g->unrolled += turns * size;
             return turns;
