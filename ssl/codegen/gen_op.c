@@ -454,6 +454,45 @@ static LLVMValueRef gen_comparison(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef
     }
 }
 
+/* --- choices ---------------------------------------------------------------------------------- */
+
+/* Whether it is isnan(x) ? 0 : x, of which derivatives are full. */
+static bool is_zero_for_nan(const Gen *g, const IrInst *inst)
+{
+    const IrValue *args = ir_args(g->func, inst);
+    IrInstId test = g->func->values.data[args[0]].def, zero = g->func->values.data[args[1]].def;
+    return test && zero && ir_inst(g->func, test)->op == IR_ISNAN &&
+           ir_args(g->func, ir_inst(g->func, test))[0] == args[2] &&
+           ir_inst(g->func, zero)->op == IR_CONST_FLOAT && ir_inst(g->func, zero)->imm == 0;
+}
+
+/* One instruction of AVX-512 instead of a comparison and a choice. */
+static LLVMValueRef gen_zero_for_nan(Gen *g, LLVMValueRef x)
+{
+    static const char name[] = "llvm.x86.avx512.mask.fixupimm.ps.512";
+    enum { ROUNDING_AS_SET = 4 };
+    const uint32_t classes =
+        0x88; /* a digit for each class of number: of both kinds of NaN zero, of others as they are */
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMValueRef args[6] = {x,
+                            x,
+                            gen_splat(g, gen_i32(g, classes)),
+                            gen_i32(g, 0),
+                            LLVMConstAllOnes(LLVMInt16TypeInContext(g->context)),
+                            gen_i32(g, ROUNDING_AS_SET)};
+    return LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, NULL, 0),
+                          LLVMGetIntrinsicDeclaration(g->llvm, id, NULL, 0), args, 6, "");
+}
+
+static LLVMValueRef gen_select(Gen *g, const IrInst *inst, LLVMValueRef cond, LLVMValueRef x,
+                               LLVMValueRef y)
+{
+    bool has_avx512 = g->lanes == 16 && g->math_lanes == 16;
+    if (has_avx512 && LLVMTypeOf(y) == g->t_float && is_zero_for_nan(g, inst))
+        return gen_zero_for_nan(g, y);
+    return gen_choose(g, cond, x, y);
+}
+
 /* Constants, inputs, conversions and choices. */
 static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
                                  LLVMValueRef c)
@@ -482,7 +521,7 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
     case IR_FBITS:
         return gen_float_bits(g, a);
     case IR_SELECT:
-        return gen_choose(g, a, b, c);
+        return gen_select(g, inst, a, b, c);
     case IR_BOUNDS:
         return gen_bounds(g, inst, a);
     default:
