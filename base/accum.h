@@ -102,7 +102,7 @@ accum_lines_add_avx2(const void *lines, size_t stride_bytes, uint32_t count, Acc
         __m128i size = _mm_setzero_si128();
         for (uint32_t i = 0; i < count; ++i) {
             const char *line = (const char *)lines + i * stride_bytes;
-            __m128 v = _mm_loadu_ps((const float *)(const void *)line + first);
+            __m128 v = (__m128)f32x4_load(line + first * sizeof(float));
             size = _mm_max_epi32(size, _mm_and_si128(_mm_castps_si128(v), unsigned_bits));
             __m256d x = _mm256_cvtps_pd(v);
             __m256d whole = _mm256_sub_pd(_mm256_fmadd_pd(x, shift, to_whole), to_whole);

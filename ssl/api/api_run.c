@@ -22,7 +22,7 @@ static void flush_lines(float *first, size_t stride_bytes, uint32_t block_count,
         for (; line < end; line += SSL_BLOCK)
             for (uint32_t i = 0; i < SSL_BLOCK; i += 4)
                 f32x4_store(f32x4_load(line + i) * one, line + i);
-        first = (float *)(void *)((char *)first + stride_bytes);
+        first += stride_bytes / sizeof *first;
     }
 }
 
