@@ -15,9 +15,10 @@ enum { BSDF_AOVS_MAX = 8 };
 enum {
     BSDF_IMPORTANCE = 1, /* importance instead of radiance: refraction without 1/eta^2 */
     BSDF_SINGLE_SCATTER =
-        2,              /* microfacet lobes without energy compensation, to compare with theory */
-    BSDF_ON_FIBRE = 4,  /* nothing walks inside: Subsurface scatters as Lambert does */
-    BSDF_SOFT_BUMPS = 8 /* bumps shadow as a rough surface does: see BsdfView.unbent */
+        2,               /* microfacet lobes without energy compensation, to compare with theory */
+    BSDF_ON_FIBRE = 4,   /* nothing walks inside: Subsurface scatters as Lambert does */
+    BSDF_SOFT_BUMPS = 8, /* bumps shadow as a rough surface does: see BsdfView.unbent */
+    BSDF_KEEPS_RADIANCE = 16 /* refraction of radiance without 1/eta^2, and of importance with it */
 };
 
 /* How light is sorted into passes, by what a lobe does with it; as in Cycles 3 [Blender2022]. What goes through a

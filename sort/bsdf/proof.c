@@ -215,7 +215,7 @@ static Point random_point(const Prover *p, Random *r)
         point.wo = f3(0, 0, 1);
     point.wo.z = fabsf(point.wo.z);
     point.is_inside = unit(r) < 0.3f;
-    point.options = (int32_t)(unit(r) * 16.0f);
+    point.options = (int32_t)(unit(r) * 32.0f);
     point.blur = unit(r) < 0.2f ? unit(r) : 0.0f;
     return point;
 }

@@ -260,7 +260,8 @@ static void bounce(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
     Path *path = count_scatter(w, i, k, drawn);
     uint32_t flags = path->flags & ~(uint32_t)PATH_SPECULAR;
     ++path->depth;
-    path->eta_scale *= drawn->eta[k] * drawn->eta[k];
+    if (!w->shared->scene->materials[surface.block->material].keeps_radiance)
+        path->eta_scale *= drawn->eta[k] * drawn->eta[k];
     path->pdf = exit->pdf[k];
     path->from = surface_vector(surface, surface.block->P);
     path->from_n = wide_get3(exit->facing->normal, k);

@@ -294,6 +294,7 @@ static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_m
     TRY(json_get_bool(c, "shadows_bumps", JSON_OPTIONAL, &out_material->shadows_bumps, err));
     TRY(json_get_bool(c, "soft_bump_shadows", JSON_OPTIONAL, &out_material->soft_bump_shadows,
                       err));
+    TRY(json_get_bool(c, "keeps_radiance", JSON_OPTIONAL, &out_material->keeps_radiance, err));
     return ssl_group_read_node(&p->groups, c, out_material->name, &out_material->node, err);
 }
 

@@ -243,6 +243,7 @@ typedef struct SceneMaterial {
     SslGroupNode node;      /* its group is one of Scene.groups, or the material's own */
     bool shadows_bumps;     /* diffuse light fades at its own normal: see BsdfView.unbent */
     bool soft_bump_shadows; /* as on a rough surface; not by the angle alone */
+    bool keeps_radiance;    /* of refracted light, which else changes with the index squared */
 } SceneMaterial;
 
 typedef enum SceneLightKind {

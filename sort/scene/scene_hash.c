@@ -189,6 +189,7 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
         add_shader(h, scene, m->node.shader_id, m->node.entry);
     hash128_update_u64(h, m->shadows_bumps);
     hash128_update_u64(h, m->soft_bump_shadows);
+    hash128_update_u64(h, m->keeps_radiance);
     add_bindings(h, scene, &m->node);
 }
 

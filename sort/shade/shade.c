@@ -244,6 +244,8 @@ static void fill_view(const ShadeContext *ctx, const SurfaceBlock *surfaces,
     if (ctx->has_curves)
         mark_fibres(scene, surfaces, v);
     const SceneMaterial *material = &scene->materials[surfaces->material];
+    for (uint32_t i = 0; i < SSL_BLOCK && material->keeps_radiance; ++i)
+        v->options[i] |= BSDF_KEEPS_RADIANCE;
     if (material->shadows_bumps)
         set_unbent(surfaces, material->soft_bump_shadows, v);
 }

@@ -90,7 +90,7 @@ class MaterialExporter:
                 unfollowed.warn(material, unfollowed.MATERIAL, f"Material '{key}'", self._report)
             builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
                                    material_index=material.pass_index if material else 0)
-            record = builder.record(self._with_aovs(material, builder, _surface(material, builder)))
+            record = builder.record(self._with_aovs(material, builder, _surface(material, builder))) | {"keeps_radiance": True}
             if material is None or shadows_bumps(material) and not builder.is_bent_as_a_whole:  # Cycles compares with that normal
                 record["shadows_bumps"] = True
                 record["soft_bump_shadows"] = BUMP_SHADOWS_ARE_SOFT

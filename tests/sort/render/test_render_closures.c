@@ -17,19 +17,17 @@ typedef struct Picture {
     double mean[4], error[4];
 } Picture;
 
-/* The middle of a sphere of radius 1, smooth enough that flat faces do not matter. */
-static Picture render_material(Kit *kit, const char *material, uint32_t samples, uint32_t depth,
-                               WaveStrategy strategy)
+/* The mesh "ball" of the kit, from in front. */
+static Picture render_mesh(Kit *kit, const StrBuf *meshes, const char *material, uint32_t samples,
+                           uint32_t depth, WaveStrategy strategy)
 {
-    StrBuf meshes = {0};
-    kit_add_sphere(kit, &meshes, "ball", 1.0f, 64);
     KitScene scene = {.width = 16,
                       .height = 16,
                       .samples = samples,
                       .max_depth = depth,
                       .eye = {0, 0, 5},
                       .fov_y_degrees = 8,
-                      .meshes = strbuf_text(&meshes),
+                      .meshes = strbuf_text(meshes),
                       .instances = "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"m\"]}",
                       .materials = material,
                       .environment = sky};
@@ -44,6 +42,16 @@ static Picture render_material(Kit *kit, const char *material, uint32_t samples,
         kit_mean(rgba, count, c, &p.mean[c], &p.error[c]);
     mem_free(rgba);
     render_destroy(render);
+    return p;
+}
+
+/* The middle of a sphere of radius 1, smooth enough that flat faces do not matter. */
+static Picture render_material(Kit *kit, const char *material, uint32_t samples, uint32_t depth,
+                               WaveStrategy strategy)
+{
+    StrBuf meshes = {0};
+    kit_add_sphere(kit, &meshes, "ball", 1.0f, 64);
+    Picture p = render_mesh(kit, &meshes, material, samples, depth, strategy);
     strbuf_free(&meshes);
     return p;
 }
@@ -268,6 +276,32 @@ static void test_principled_4_energy(void **state)
     assert_channel(&p, 1, 0.125, 0.01);
 }
 
+/* The sky seen through one refraction, smooth or rough: of radiance 1 / index^2, or of 1 where the material keeps radiance. */
+static void test_one_pane(void **state)
+{
+    (void)state;
+    static const WaveStrategy strategies[] = {WAVE_STRATEGY_MIS, WAVE_STRATEGY_LIGHTS,
+                                              WAVE_STRATEGY_BSDFS};
+    static const float corners[4][3] = {{-9, -9, 0}, {9, -9, 0}, {9, 9, 0}, {-9, 9, 0}};
+    for (uint32_t i = 0; i < 8; ++i) {
+        bool keeps = i & 1, is_rough = i >= 2;
+        Kit kit;
+        StrBuf meshes = {0};
+        char material[256];
+        kit_begin(&kit);
+        kit_add_quad(&kit, &meshes, "ball", corners);
+        snprintf(material, sizeof material,
+                 "{\"name\": \"m\", \"shader\": \"unit:refraction_bsdf\", \"keeps_radiance\": %s, "
+                 "\"parameters\": {\"roughness\": %g, \"ior\": 1.5}}",
+                 keeps ? "true" : "false", is_rough ? 0.3 : 0.0);
+        Picture p =
+            render_mesh(&kit, &meshes, material, 256, 8, strategies[is_rough ? i / 2 - 1 : 0]);
+        assert_channel(&p, 0, keeps ? 1.0 : 1.0 / 2.25, is_rough ? 0.002 : 1e-5);
+        strbuf_free(&meshes);
+        kit_end(&kit);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_units_keep_energy),
         cmocka_unit_test(test_principled_energy),
         cmocka_unit_test(test_principled_4_energy),
+        cmocka_unit_test(test_one_pane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
