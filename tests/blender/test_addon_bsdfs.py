@@ -29,7 +29,7 @@ class BsdfTest(unittest.TestCase):
     def stage(self, cases):
         scene = kit.empty_scene(samples=4)
         scene.render.resolution_x, scene.render.resolution_y = len(cases) * PIXELS, PIXELS
-        self.addCleanup(setattr, scene.cycles, "max_bounces", scene.cycles.max_bounces)
+        scene.cycles.light_sampling_threshold = scene.sort.light_threshold = 0  # which would make dim rays random
         self.sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"))
         self.sun.data.energy, self.sun.data.angle = math.pi, 0
         self.camera = kit.add_camera()
@@ -86,6 +86,20 @@ class BsdfTest(unittest.TestCase):
     def test_physical_metals(self):
         self.compare([("ShaderNodeBsdfMetallic", {**PHYSICAL, "distribution": kind, "Roughness": r})
                       for kind in ("BECKMANN", "GGX", "MULTI_GGX") for r in (.3, .7)], tolerance=0.015)
+
+    @unittest.skipUnless(IN_4, "Blender 3 walks from facet to facet at random")
+    def test_coloured_glass_that_loses_nothing(self):
+        """Among its facets light takes on the colour more than once."""
+        self.compare([("ShaderNodeBsdfGlass", {"distribution": "MULTI_GGX", "Color": (.1, .4, .9, 1), "Roughness": r, "IOR": ior})
+                      for r, ior in ((.5, 1.5), (1, 1.5), (1, 2.4))], tolerance=0.005)
+
+    @unittest.skipUnless(IN_4, "Blender 3 has another Principled BSDF")
+    def test_glass_with_a_specular_tint(self):
+        """It fades out toward grazing incidence, and light that is not reflected goes through."""
+        cases = [principled(distribution=kind, Roughness=.6, IOR=2, **{"Transmission Weight": 1, "Specular Tint": (.1, .4, .9, 1)})
+                 for kind in ("GGX", "MULTI_GGX")]
+        self.compare(cases, tolerance=0.006)
+        self.compare(cases, views=(5, 20), suns=BELOW, tolerance=0.006)
 
     def test_light_from_behind_glass(self):
         """Cycles keeps the radiance of what is refracted; of one pane no second one makes up for that."""

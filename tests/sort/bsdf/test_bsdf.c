@@ -84,7 +84,7 @@ static bool is_one_way(const BsdfCase *c)
     for (size_t i = 0; i < SORT_COUNT_OF(one_way); ++i)
         if (strcmp(first, one_way[i]) == 0)
             return true;
-    if (strcmp(first, "FilmDielectric") == 0 && c->closures[0].args[10] > 0.0f)
+    if (strcmp(first, "FilmDielectric") == 0 && c->closures[0].args[13] > 0.0f)
         return true;
     return one_is_layer(first) && c->closure_count > 1;
 }
