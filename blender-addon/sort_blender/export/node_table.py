@@ -98,8 +98,7 @@ NODES = {
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
-    "ShaderNodeBsdfGlass": _shader("glass_bsdf", options=opt.glass, finish=opt.finish_glass,
-        lacks="coloured Multiscatter GGX of Blender 4 is brighter by 3 % at roughness 0.5"),
+    "ShaderNodeBsdfGlass": _shader("glass_bsdf", options=opt.glass, finish=opt.finish_glass),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
     "ShaderNodeBsdfMetallic": _shader(
         "metallic_bsdf", options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
