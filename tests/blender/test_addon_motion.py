@@ -3,8 +3,10 @@
 import json
 import math
 import pathlib
+import shutil
 import time
 import unittest
+import unittest.mock
 
 import bpy
 import numpy as np
@@ -314,11 +316,38 @@ class IncrementTest(unittest.TestCase):
         for count, is_there in ((3, True), (2, False)):
             while len(grids) > count:
                 bpy.data.objects.remove(grids.pop())
-            for _ in range(cache.EXPORTS_KEPT + 1):
+            for _ in range(2 * cache.EXPORTS_KEPT + 1):
                 package, folder, _ = self.export(is_fleeting=True)
             self.assertEqual(path.exists(), is_there)
             self.assertEqual(len(package["meshes"]), count)
             self.assertTrue(all((folder / mesh["positions"]["file"]).is_file() for mesh in package["meshes"]))
+
+    def test_a_file_stays_while_an_export_beside_may_link_it(self):
+        from sort_blender.export import cache
+        self.grids(5)
+        self.export(is_fleeting=True)
+        for _ in range(cache.EXPORTS_KEPT - 1):
+            cache.shared.begin()
+        found = cache.shared.find(next(iter(cache.shared._entries)))
+        cache.shared.begin()
+        self.assertTrue(found.path.exists())
+        for _ in range(cache.EXPORTS_KEPT):
+            cache.shared.begin()
+        self.assertFalse(found.path.exists())
+
+    def test_a_render_needs_no_cache_to_keep_its_meshes(self):
+        from sort_blender.export import cache
+        self.grids(2)
+        keep = cache.Pile.keep
+
+        def keep_nowhere(pile):
+            shutil.rmtree(cache.shared._folder)
+            keep(pile)
+        with unittest.mock.patch.object(cache.Pile, "keep", keep_nowhere):
+            package, _, _ = self.export(is_fleeting=True)
+        self.assertEqual(len(package["meshes"]), 2)
+        self.assertFalse(cache.shared._entries)
+        self.assertEqual(len(self.export(is_fleeting=True)[0]["meshes"]), 2)
 
     def test_what_is_used_no_more_goes(self):
         from sort_blender.export import cache

@@ -35,6 +35,7 @@ class ExportCache:
         self._folder: Path | None = None
         self._entries: dict[str, Entry] = {}
         self._sizes: dict[Path, int] = {}  # of all entries that a file was made for
+        self._dropped: dict[Path, int] = {}  # files that nothing finds any more, by the number of the export that began then
         self._exports = 0
         self._files = 0
 
@@ -45,11 +46,13 @@ class ExportCache:
                 self._folder = Path(tempfile.mkdtemp(prefix="sort-cache-", dir=bpy.app.tempdir))
                 self._entries.clear()
                 self._sizes.clear()
+                self._dropped.clear()
             self._exports += 1
             self._drop_unused()
 
     def _drop_unused(self) -> None:
-        """Files of which less than half was used of late, so that what is kept is no more than twice what is of use."""
+        """Files of which less than half was used of late, so that what is kept is no more than twice what is of use. An export beside this one
+        may have found a part of such a file and not linked it yet: it stays for as long as what was found last."""
         used: dict[Path, int] = dict.fromkeys(self._sizes, 0)
         for entry in self._entries.values():
             if entry.used_by > self._exports - EXPORTS_KEPT:
@@ -58,6 +61,9 @@ class ExportCache:
         self._entries = {key: entry for key, entry in self._entries.items() if entry.path not in gone}
         for path in gone:
             del self._sizes[path]
+            self._dropped[path] = self._exports if used[path] else self._exports - EXPORTS_KEPT
+        for path in [path for path, export in self._dropped.items() if export <= self._exports - EXPORTS_KEPT]:
+            del self._dropped[path]
             path.unlink(missing_ok=True)
 
     def find(self, key: str) -> Entry | None:
@@ -83,12 +89,13 @@ class ExportCache:
             return self._folder / f"{self._files}.bin"
 
     def adopt(self, file: Path, path: Path, entries: dict[str, Entry]) -> None:
-        """Takes all entries of a file, which stays where it is as well; `path`: of new_path(), where they say that it is."""
+        """Takes all entries of a file, which stays where it is as well; `path`: of new_path(), where they say that it is. None of them if
+        the file cannot be kept, as on a full disk or when the cache's folder is gone: the next export makes them again."""
         with self._lock:
             try:
-                os.link(file, path)
+                _link_or_copy(file, path)
             except OSError:
-                shutil.copyfile(file, path)
+                return
             self._sizes[path] = sum(entry.size_bytes for entry in entries.values())
             for key, entry in entries.items():
                 entry.used_by = self._exports
@@ -101,6 +108,19 @@ class ExportCache:
             self._folder = None
             self._entries.clear()
             self._sizes.clear()
+            self._dropped.clear()
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Leaves no part of a copy behind."""
+    try:
+        os.link(source, target)
+    except OSError:
+        try:
+            shutil.copyfile(source, target)
+        except OSError:
+            target.unlink(missing_ok=True)
+            raise
 
 
 class Pile:
