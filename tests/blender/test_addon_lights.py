@@ -196,6 +196,13 @@ class LightTest(unittest.TestCase):
         light.location.x = math.nan
         self.assertTrue((kit.render() == dimmed).all())
         self.assertIn("nowhere", kit.messages().warnings[0])
+        light.location.x, light.data.size = 0, 1e30
+        light.scale, light.data.cycles.is_portal = (1e20, 1, 1), True
+        self.assertTrue((kit.render() == dimmed).all())
+        self.assertIn("infinitely large", kit.messages().warnings[0])
+        kit.add_plane("Lost", location=(math.nan, 0, 0))
+        self.assertTrue((kit.render() == dimmed).all())
+        self.assertIn("Object 'Lost': its place is no number; it is left out", kit.messages().warnings)
 
     def test_world_that_is_not_finite(self):
         world = bpy.data.worlds.new("World")

@@ -18,7 +18,7 @@ THINNEST = 1e-6  # of the largest scale
 FLAT = 1e-18  # a determinant below which scales are looked at
 
 
-def _is_somewhere(matrix: Matrix) -> bool:
+def is_somewhere(matrix: Matrix) -> bool:
     """No number of it is infinite or none."""
     return math.isfinite(sum(map(sum, matrix)))
 
@@ -26,7 +26,7 @@ def _is_somewhere(matrix: Matrix) -> bool:
 def with_thickness(matrix: Matrix) -> Matrix | None:
     """An object scaled to nothing along an axis gets some thickness: the renderer turns matrices around. None: all of it is
     a point, or it is nowhere."""
-    if not _is_somewhere(matrix):
+    if not is_somewhere(matrix):
         return None
     if abs(matrix.to_3x3().determinant()) > FLAT:
         return matrix
@@ -45,7 +45,7 @@ def place(object_to_world: Matrix) -> list[float]:
 def without_scale(matrix: Matrix) -> Matrix | None:
     """Rotation and translation alone; z and the translation stay, x as near as can be. None: there is no
     such matrix, since an axis has no length or it is nowhere."""
-    if not _is_somewhere(matrix):
+    if not is_somewhere(matrix):
         return None
     x, _, z = (matrix.col[k].xyz for k in range(3))
     if z.length < 1e-12:

@@ -112,7 +112,10 @@ class InstanceExporter:
             self.indices[name] = obj.pass_index
 
     def _placed(self, instance: bpy.types.DepsgraphObjectInstance) -> dict | None:
-        """None: it is scaled to a point, and nothing of it is seen."""
+        """None: it is scaled to a point, and nothing of it is seen, or it is nowhere, which is said."""
+        if not axes.is_somewhere(instance.matrix_world):
+            self._report.warn(f"Object '{instance.object.name}'", "its place is no number; it is left out")
+            return None
         if self._motion:
             return self._motion.placement(instance)
         matrix = axes.with_thickness(instance.matrix_world)

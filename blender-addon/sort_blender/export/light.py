@@ -35,7 +35,11 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         return
     if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
         # No light of its own, and Cycles ignores all other settings. Where a disk is a hint, so is the square around it.
-        writer.add("portals", obj.name, {"size": _area_size(light, object_to_world), "transform": axes.place(matrix)})
+        record = {"size": _area_size(light, object_to_world), "transform": axes.place(matrix)}
+        if single.fits(record):
+            writer.add("portals", obj.name, record)
+        else:
+            report.warn(where, "it is infinitely large and is left out")
         return
     unfollowed.warn(obj, unfollowed.OBJECT, where, report)
     paths = {**_paths(obj, carrier), **links}
