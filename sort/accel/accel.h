@@ -59,6 +59,12 @@ typedef struct HitBatch {
                    * On curves b1 is u along the segment, and b2 is undefined */
 } HitBatch;
 
+static inline void hit_batch_copy(HitBatch *to, uint32_t i, const HitBatch *from, uint32_t k)
+{
+    to->shape[i] = from->shape[k], to->triangle[i] = from->triangle[k];
+    to->t[i] = from->t[k], to->b1[i] = from->b1[k], to->b2[i] = from->b2[k];
+}
+
 static inline bool hit_is_light(uint32_t shape)
 {
     return shape != HIT_NONE && (shape & HIT_LIGHT);

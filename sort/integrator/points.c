@@ -24,9 +24,14 @@ static bool may_shine(const Wave *w, uint32_t i, SurfaceLane surface, const Ligh
            is_lit_by(w, path, lights, k);
 }
 
+/* lights_sample_points, or lights_sample_lamps. */
+typedef uint16_t LightsDraw(const Lights *lights, const LightQueries *queries, uint16_t live,
+                            LightRows *out_rows);
+
 /* Draws one light, and a direction to it, for each point of `live`. Returns those to which light may come. */
-static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facing *facing,
-                            const WideRow u[2], uint16_t live, LightRows *lights)
+static uint16_t draw_lights(const Wave *w, LightsDraw *draw, const PointBlock *points,
+                            const Facing *facing, const WideRow u[2], uint16_t live,
+                            LightRows *lights)
 {
     alignas(64) WideRow time = {0};
     for (uint32_t k = 0; k < points->count && w->reads.time; ++k)
@@ -36,7 +41,7 @@ static uint16_t draw_lights(const Wave *w, const PointBlock *points, const Facin
                                   .sides = facing->sides,
                                   .time = time,
                                   .u = u};
-    uint16_t drawn = lights_sample_points(w->shared->lights, &queries, live, lights);
+    uint16_t drawn = draw(w->shared->lights, &queries, live, lights);
     WIDE_EACH(k, w->reads.special_lights || w->reads.catchers ? drawn : 0)
     if (!may_shine(w, points->path[k], (SurfaceLane){points->surfaces, k}, lights))
         drawn = (uint16_t)(drawn & ~(1u << k));
@@ -135,7 +140,29 @@ static void aim_shadow_rays(const SurfaceBlock *surfaces, const LightRows *light
     ray_aim_run(out, live);
 }
 
-/* Sets what only some scenes ask of the path's shadow ray, which was started. */
+/* Sets what only some scenes ask of the path's ray in a queue, which was started. */
+static void tell_ray(const Wave *w, ShadowQueue *queue, uint32_t i, uint32_t shadow,
+                     SurfaceLane surface, const LightRows *lights)
+{
+    uint32_t k = surface.lane;
+    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
+    if (w->reads.shadow_footprints) {
+        SurfaceHit hit = surface_get(surface);
+        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
+                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &queue->diffs[shadow]);
+    }
+    if (w->reads.special_lights) {
+        if (lights->visibility[k]->is_shadowless)
+            queue->batch.rays.t_max[shadow] = -1.0f; /* an empty segment is clear */
+        queue->batch.open_sets[shadow] = lights->visibility[k]->open_sets;
+    }
+    if (w->reads.catchers)
+        queue->batch.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
+    if (w->reads.time)
+        queue->batch.rays.time[shadow] = w->rays.time[i];
+}
+
+/* Does so for a ray that brings light to the picture, and sets what else is asked of that. */
 static void tell_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane surface,
                             BsdfPoint bsdf, const LightRows *lights)
 {
@@ -143,21 +170,7 @@ static void tell_shadow_ray(Wave *w, uint32_t i, uint32_t shadow, SurfaceLane su
     if (w->path_kinds)
         w->light_kinds[shadow] = kinds_of_light(w, &w->paths[i], bsdf, wide_get3(lights->wi, k),
                                                 lights->visibility[k]->invisible_to);
-    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
-    if (w->reads.shadow_footprints) {
-        SurfaceHit hit = surface_get(surface);
-        footprint_cone(wide_get3(lights->wi, k), footprint_width(&hit),
-                       lights->is_delta[k] ? INFINITY : lights->pdf[k], &w->shadow.diffs[shadow]);
-    }
-    if (w->reads.special_lights) {
-        if (lights->visibility[k]->is_shadowless)
-            w->shadow.batch.rays.t_max[shadow] = -1.0f; /* an empty segment is clear */
-        w->shadow.batch.open_sets[shadow] = lights->visibility[k]->open_sets;
-    }
-    if (w->reads.catchers)
-        w->shadow.batch.is_alone[shadow] = w->paths[i].flags & PATH_ALONE;
-    if (w->reads.time)
-        w->shadow.batch.rays.time[shadow] = w->rays.time[i];
+    tell_ray(w, &w->shadow, i, shadow, surface, lights);
     if (w->shadow.sight)
         w->shadow.sight[shadow] = lights_sight_index(w->shared->lights, lights, k);
 }
@@ -219,7 +232,8 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     alignas(64) BsdfRow f[3], pdf, scale;
     RayRows aim;
     uint16_t smooth = live & bsdf_block_smooth(block);
-    uint16_t drawn = smooth ? draw_lights(w, points, facing, u, smooth, &lights) : 0;
+    uint16_t drawn =
+        smooth ? draw_lights(w, lights_sample_points, points, facing, u, smooth, &lights) : 0;
     if (drawn == 0)
         return;
     bsdf_block_eval(block, lights.wi, drawn, f, pdf);
@@ -246,4 +260,67 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
             tell_shadow_ray(w, i, shadow, surface, (BsdfPoint){block, k}, &lights);
     }
     ray_batch_begin(&w->shadow.batch.rays, first, w->shadow.count - first);
+}
+
+/* --- shadows alone --------------------------------------------------------------------------------- */
+
+/* Returns whether a point scatters light that comes along wi: on its bright side, or around a fibre. What enters a body counts as
+ * scattered where it enters. */
+static bool takes_light(const BsdfBlock *block, const SurfaceBlock *surfaces, const Facing *facing,
+                        uint32_t k, float3 wi)
+{
+    const uint32_t smooth = SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY;
+    bool is_body = block->flags[k] & SSL_LOBE_SUBSURFACE, is_smooth = block->flags[k] & smooth;
+    if (is_smooth && facing->sides[k] == SKY_ALL_AROUND)
+        return true;
+    uint32_t sides = (is_smooth ? facing->sides[k] : 0) | (is_body ? SKY_ABOVE : 0);
+    float by_normal = f3_dot(wide_get3(facing->normal, k), wi),
+          by_surface = f3_dot(wide_get3(surfaces->Ng, k), wi);
+    return (sides & SKY_ABOVE && by_normal > 0.0f && by_surface > 0.0f) ||
+           (sides & SKY_BELOW && by_normal < 0.0f && by_surface < 0.0f);
+}
+
+/* Returns the part of a path's sample that stops at a surface. */
+static Spectrum part_seen(const Path *path, BsdfPoint bsdf)
+{
+    Spectrum gone = spectrum_add(bsdf_point_transparency(bsdf), bsdf_point_holdout(bsdf));
+    return spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), gone));
+}
+
+void points_sample_lamps(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                         const Facing *facing, uint16_t seen)
+{
+    LightRows lights;
+    RayRows aim;
+    alignas(64) WideRow u[2];
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t dimensions[SSL_BLOCK];
+    ShadowQueue *queue = w->lamp_shadows;
+    for (uint32_t k = 0; k < points->count; ++k) {
+        const Path *path = &w->paths[points->path[k]];
+        keys[k] = &path->key;
+        dimensions[k] = sample_dimension(path->event, SAMPLE_LAMP_UV);
+    }
+    if (seen == 0)
+        return;
+    sampler_2d_points(&w->shared->sampler, keys, dimensions, seen, u);
+    uint16_t drawn = draw_lights(w, lights_sample_lamps, points, facing, u, seen, &lights);
+    if (drawn == 0)
+        return;
+    aim_shadow_rays(points->surfaces, &lights, drawn, &aim);
+    uint32_t first = queue->count;
+    WIDE_EACH(k, drawn)
+    {
+        uint32_t i = points->path[k];
+        SurfaceLane surface = {points->surfaces, k};
+        if (!takes_light(block, points->surfaces, facing, k, wide_get3(lights.wi, k)))
+            continue;
+        uint32_t shadow = shadow_queue_add(queue, i, w->paths[i].event, surface_depth(surface) + 1);
+        queue->lights[shadow].is_cone = w->paths[i].history.is_cone;
+        ray_batch_aim(&queue->batch.rays, shadow, wide_get3(aim.origin, k),
+                      wide_get3(aim.direction, k), aim.t_max[k]);
+        shadow_queue_set_light(queue, shadow, part_seen(&w->paths[i], (BsdfPoint){block, k}), 0);
+        tell_ray(w, queue, i, shadow, surface, &lights);
+    }
+    ray_batch_begin(&queue->batch.rays, first, queue->count - first);
 }

@@ -38,5 +38,9 @@ static inline uint32_t points_link_set(const Wave *w, SurfaceLane surface)
 void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block,
                           const Facing *facing, const Guidance *guidance, const WideRow u[2],
                           uint16_t live);
+/* Samples one lamp for each point of `seen`, which the camera sees, directly or through transparent surfaces, and sends a ray of
+ * Wave.lamp_shadows to it where the point scatters light from that side. */
+void points_sample_lamps(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                         const Facing *facing, uint16_t seen);
 
 #endif

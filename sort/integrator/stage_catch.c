@@ -16,6 +16,8 @@ static void send_path(Wave *w, uint32_t i, uint32_t flags)
     uint32_t to = w->count + w->spawned_count++;
     ASSERT(to < w->capacity);
     wave_copy_path(w, to, i);
+    if (w->caught)
+        hit_batch_copy(w->caught, to, &w->hits, i);
     w->paths[to].flags |= flags | PATH_SEEN | PATH_CAUGHT | PATH_AT_CATCHER;
 }
 

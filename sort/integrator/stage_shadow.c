@@ -174,13 +174,12 @@ static void add_clamped(Wave *w)
     }
 }
 
-/* Adds what clear rays of ambient occlusion carry to its layer. */
-static void add_occlusion(Wave *w)
+/* Traces the rays of a layer of three channels at `at`, and adds what clear ones carry to it. */
+static void trace_layer(Wave *w, ShadowQueue *q, uint32_t at)
 {
-    const ShadowQueue *q = w->occlusion;
+    trace_queue(w, q);
     for (uint32_t i = 0; i < q->count; ++i) {
-        float *sum =
-            wave_sample(w, w->paths[q->lights[i].path].sample)->aov + FILM_AT_AMBIENT_OCCLUSION;
+        float *sum = wave_sample(w, w->paths[q->lights[i].path].sample)->aov + at;
         float3 rgb = spectrum_to_rgb(q->lights[i].light);
         if (q->batch.state[i] == SHADOW_CLEAR)
             sum[0] += rgb.x, sum[1] += rgb.y, sum[2] += rgb.z;
@@ -210,8 +209,8 @@ void stage_shadow(Wave *w)
         add_alone(w);
     else
         add_clamped(w);
-    if (w->occlusion) {
-        trace_queue(w, w->occlusion);
-        add_occlusion(w);
-    }
+    if (w->occlusion)
+        trace_layer(w, w->occlusion, FILM_AT_AMBIENT_OCCLUSION);
+    if (w->lamp_shadows)
+        trace_layer(w, w->lamp_shadows, FILM_AT_SHADOW);
 }

@@ -420,6 +420,8 @@ static void follow(Wave *w, const PointBlock *points, const BsdfBlock *block,
     uint16_t passing = has_direction & points_with(drawn->flags, SSL_LOBE_TRANSPARENT);
     uint16_t caught = points_that_catch(w, points, live);
     uint16_t unseen = live & (uint16_t)~points_with(points->flags, PATH_SEEN);
+    if (w->lamp_shadows)
+        points_sample_lamps(w, points, block, exit->facing, unseen);
     WIDE_EACH(k, caught)
     wave_catch(w, points->path[k], (BsdfPoint){block, k}, passing >> k & 1);
     WIDE_EACH(k, w->guides ? live : w->reads.records ? unseen : 0)
@@ -799,6 +801,8 @@ void stage_surface(Wave *w)
     w->shadow.count = 0;
     if (w->occlusion)
         w->occlusion->count = 0;
+    if (w->lamp_shadows)
+        w->lamp_shadows->count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         WaveMeeting meeting = meet(w, i);
         w->meetings[i] = (uint8_t)meeting;

@@ -133,6 +133,17 @@ static Status create_queue(Arena *arena, uint32_t capacity, ShadowQueue *out_que
     return shadow_batch_create(arena, capacity, &out_queue->batch, err);
 }
 
+/* Creates the queue of the rays of a layer, if the film has it. */
+static Status create_layer_queue(const Wave *w, FilmAov layer, Arena *arena,
+                                 ShadowQueue **out_queue, Error *err)
+{
+    if (!film_aovs_have(w->aovs, layer))
+        return STATUS_OK;
+    if (!(*out_queue = ARENA_NEW(arena, ShadowQueue)))
+        return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    return create_queue(arena, w->capacity, *out_queue, err);
+}
+
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t sample_capacity, Arena *arena, Wave **out_wave, Error *err)
 {
@@ -151,14 +162,16 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->keeps_aovs = w->aovs != 0 || has_catchers;
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
+    if (has_catchers && shared->bake) {
+        if (!(w->caught = ARENA_NEW(arena, HitBatch)))
+            return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+        TRY(hit_batch_create(arena, capacity, w->caught, err));
+    }
     TRY(create_queue(arena, capacity, &w->shadow, err));
     if (shared->sight && !(w->shadow.sight = ARENA_ARRAY(arena, uint32_t, capacity)))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
-    if (film_aovs_have(w->aovs, FILM_AOV_AMBIENT_OCCLUSION)) {
-        if (!(w->occlusion = ARENA_NEW(arena, ShadowQueue)))
-            return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
-        TRY(create_queue(arena, capacity, w->occlusion, err));
-    }
+    TRY(create_layer_queue(w, FILM_AOV_AMBIENT_OCCLUSION, arena, &w->occlusion, err));
+    TRY(create_layer_queue(w, FILM_AOV_SHADOW, arena, &w->lamp_shadows, err));
     w->paths = ARENA_ARRAY(arena, Path, capacity);
     w->sample_bytes =
         w->keeps_aovs ? sizeof(FilmSample) : size_align(offsetof(FilmSample, caught), SAMPLE_ALIGN);
@@ -222,6 +235,9 @@ static void stage_intersect(Wave *w)
         w->ray_kinds[i] = kind_of_ray(&w->paths[i]);
     accel_intersect_as(w->shared->accel, &w->rays, w->ray_kinds, w->count, &w->hits);
     w->counters.rays += w->count;
+    for (uint32_t i = 0; w->caught && i < w->count; ++i)
+        if (w->paths[i].flags & PATH_AT_CATCHER)
+            hit_batch_copy(&w->hits, i, w->caught, i);
 }
 
 static void stage_commit(Wave *w)
@@ -343,6 +359,8 @@ void wave_copy_path(Wave *w, uint32_t to, uint32_t from)
         w->caustics->trails[to] = w->caustics->trails[from];
     if (w->light_paths)
         w->light_paths->trails[to] = w->light_paths->trails[from];
+    if (w->caught && source->flags & PATH_AT_CATCHER)
+        hit_batch_copy(w->caught, to, w->caught, from);
     if (w->reads.path_footprints)
         path->diff = source->diff;
     if (source->flags & (PATH_INSIDE | PATH_LEAVING)) {

@@ -228,11 +228,16 @@ struct Wave {
     /* Path.diffuse is kept, because some light is visible to some kinds of bounces only. */
     bool keeps_diffuse_fraction;
     HitBatch hits;
+    /* By path: the hits of those that are PATH_AT_CATCHER, where rays show the points of a table: these come from a place that
+     * may lie behind other objects, and would meet those. NULL: other rays meet the catcher again. */
+    HitBatch *caught;
     /* The rays to lights. */
     ShadowQueue shadow;
     /* The rays of FILM_AOV_AMBIENT_OCCLUSION, whose light is what they add to it (occlusion.c); NULL: the film has no such
      * layer. */
     ShadowQueue *occlusion;
+    /* Those of FILM_AOV_SHADOW (points_sample_lamps), likewise. */
+    ShadowQueue *lamp_shadows;
     /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `shadow`, by shadow ray.
      * NULL: the film has no light passes. */
     LightKinds *path_kinds, *light_kinds;

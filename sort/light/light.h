@@ -111,6 +111,12 @@ uint32_t lights_sight_index(const Lights *lights, const LightRows *rows, uint32_
 uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries, uint16_t live,
                               LightRows *out_rows);
 
+/* Picks a lamp for each point of `live`, all with the same probability: a light of Scene.lights that is not black, or an instance that
+ * stands for one (SceneInstance.is_lamp). And a point on it, evenly by solid angle or by area, whatever the normal there. Otherwise as
+ * lights_sample_points; the radiance of meshes is not asked for. */
+uint16_t lights_sample_lamps(const Lights *lights, const LightQueries *queries, uint16_t live,
+                             LightRows *out_rows);
+
 /* The fields of LightRows, for one point. */
 typedef struct LightSample {
     float3 wi;

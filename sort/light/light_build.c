@@ -237,6 +237,22 @@ static void add_environment(Lights *lights)
                                                     .visibility = &e->visibility};
 }
 
+/* Lists the sources that are lamps, once all are there. */
+static Status list_lamps(Lights *lights, Error *err)
+{
+    lights->lamps = MEM_ARRAY(uint32_t, (size_t)lights->count + 1);
+    if (!lights->lamps)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u light sources", lights->count);
+    for (uint32_t i = 0; i < lights->count; ++i) {
+        const Source *s = &lights->sources[i];
+        bool is_lamp = s->kind == SOURCE_MESH ? lights->scene->instances[s->instance].is_lamp
+                                              : s->kind != SOURCE_ENVIRONMENT;
+        if (is_lamp)
+            lights->lamps[lights->lamp_count++] = i;
+    }
+    return STATUS_OK;
+}
+
 /* Portals tell where to look for the environment, so there are none without it. */
 static Status add_portals(Lights *lights, Error *err)
 {
@@ -548,6 +564,8 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
         status = add_portals(lights, err);
     }
     if (status == STATUS_OK)
+        status = list_lamps(lights, err);
+    if (status == STATUS_OK)
         status = build_tree(lights, desc, err);
     if (status == STATUS_OK) {
         set_probabilities(lights, NULL);
@@ -591,6 +609,7 @@ void lights_destroy(Lights *lights)
     mem_free(lights->cumulative);
     mem_free(lights->shapes);
     mem_free(lights->source_of_light);
+    mem_free(lights->lamps);
     mem_free(lights->first_slot);
     mem_free(lights->source_of_slot);
     mem_free(lights->caustics.lights);

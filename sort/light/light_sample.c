@@ -471,16 +471,13 @@ static inline void tell_source(const Lights *lights, const Source *s, uint32_t k
     out->material[k] = s->material;
 }
 
-uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries, uint16_t live,
-                              LightRows *out)
+/* Draws points or directions on the sources that the points of `chosen` have chosen. Returns the points whose samples contribute. */
+static uint16_t sample_sources(const Lights *lights, const LightQueries *queries,
+                               const Choice *choice, uint16_t chosen, LightRows *out)
 {
-    Choice choice;
     Kinds kinds = {0};
-    uint16_t chosen, drawn;
-    if (lights->count == 0 || live == 0)
-        return 0;
-    chosen = choose_sources(lights, queries, live, &choice);
-    memcpy(out->leaf, choice.pick.leaf, sizeof out->leaf);
+    uint16_t drawn;
+    memcpy(out->leaf, choice->pick.leaf, sizeof out->leaf);
     memset(out->value, 0, sizeof out->value);
     memset(out->is_delta, 0, sizeof out->is_delta);
     memset(out->is_environment, 0, sizeof out->is_environment);
@@ -492,24 +489,75 @@ uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries,
     } else {
         WIDE_EACH(k, chosen)
         {
-            tell_source(lights, choice.source[k], k, out);
-            sort_lanes(lights, choice.source[k], (uint16_t)(1u << k), &kinds);
+            tell_source(lights, choice->source[k], k, out);
+            sort_lanes(lights, choice->source[k], (uint16_t)(1u << k), &kinds);
         }
     }
     const uint16_t triangles = kinds.triangles, skies = kinds.skies, rectangles = kinds.rectangles;
     drawn = triangles | skies;
     if (triangles) /* before others, whose lanes it overwrites */
-        sample_triangles(lights, queries, &choice, triangles, out);
+        sample_triangles(lights, queries, choice, triangles, out);
     if (skies)
-        sample_skies(lights, queries, &choice, skies, out);
+        sample_skies(lights, queries, choice, skies, out);
     if (rectangles)
-        drawn |= sample_rectangles(lights, queries, &choice, rectangles, chosen != rectangles, out);
+        drawn |= sample_rectangles(lights, queries, choice, rectangles, chosen != rectangles, out);
     WIDE_EACH(k, chosen & ~(triangles | skies | rectangles))
-    if (sample_other(lights, queries, &choice, k, out))
+    if (sample_other(lights, queries, choice, k, out))
         drawn = (uint16_t)(drawn | 1u << k);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        out->pdf[k] *= choice.pick.probability[k];
+        out->pdf[k] *= choice->pick.probability[k];
     return drawn & wide_positive(out->pdf);
+}
+
+uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries, uint16_t live,
+                              LightRows *out)
+{
+    Choice choice;
+    if (lights->count == 0 || live == 0)
+        return 0;
+    uint16_t chosen = choose_sources(lights, queries, live, &choice);
+    return sample_sources(lights, queries, &choice, chosen, out);
+}
+
+/* --- lamps --------------------------------------------------------------------------------------------- */
+
+/* Returns the leaf of a source: of a mesh that of one of its parts, chosen by area with *u, in which the rest of the number is left. */
+static uint32_t leaf_by_area(const Source *s, double *u)
+{
+    if (s->kind != SOURCE_MESH)
+        return s->first_leaf;
+    double total = 0.0, begin = 0.0;
+    uint32_t part = 0;
+    for (uint32_t i = 0; i < s->triangle_count; ++i)
+        total += (double)s->areas[i];
+    while (part + 1 < s->triangle_count && *u * total >= begin + (double)s->areas[part])
+        begin += (double)s->areas[part++];
+    *u = fmin(fmax((*u * total - begin) / (double)s->areas[part], 0.0), 1.0 - 0x1p-53);
+    return s->first_leaf + part;
+}
+
+uint16_t lights_sample_lamps(const Lights *lights, const LightQueries *queries, uint16_t live,
+                             LightRows *out)
+{
+    Choice choice;
+    alignas(64) const WideRow nowhere[3] = {{0}};
+    const uint32_t all_around[SSL_BLOCK] = {SKY_ALL_AROUND};
+    LightQueries even = *queries;
+    even.normal = nowhere, even.sides = all_around;
+    if (lights->lamp_count == 0 || live == 0)
+        return 0;
+    memset(&choice.pick, 0, sizeof choice.pick);
+    WIDE_EACH(k, live)
+    {
+        double u = (double)lights->lamp_count * extend_bits(f2(queries->u[0][k], queries->u[1][k]));
+        uint32_t i = (uint32_t)u < lights->lamp_count ? (uint32_t)u : lights->lamp_count - 1;
+        const Source *s = &lights->sources[lights->lamps[i]];
+        choice.source[k] = s;
+        choice.pick.u[k] = u - (double)i;
+        choice.pick.leaf[k] = leaf_by_area(s, &choice.pick.u[k]);
+        choice.pick.probability[k] = 1.0f / (float)lights->lamp_count;
+    }
+    return sample_sources(lights, &even, &choice, live, out);
 }
 
 static LightSample sample_at(const LightRows *rows, uint32_t k)

@@ -107,6 +107,8 @@ struct Lights {
     double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
     LightShape *shapes; /* [scene->light_count], of the kinds that have one */
     uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
+    uint32_t *lamps; /* [lamp_count] the sources that are lamps (lights_sample_lamps), rising */
+    uint32_t lamp_count;
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;

@@ -37,6 +37,7 @@ typedef enum SampleSlot {
     SAMPLE_OCCLUSION_UV,       /* 2D: directions of the question `occlusion` */
     SAMPLE_BEVEL_UV,           /* 2D: lines of the question `bevel` */
     SAMPLE_SHADOW_ROULETTE,    /* 1D: whether a dim shadow ray is traced */
+    SAMPLE_LAMP_UV,            /* 2D: which lamp of the layer `shadow`, and where on it */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

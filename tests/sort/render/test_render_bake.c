@@ -36,6 +36,8 @@ static const char ssl[] =
     " + 0.25 * make_closure<Glossy>(color(0.4), 0.1, 0, 0, 0, vector(1, 0, 0), n);\n}\n"
     "shader sky(out closure surface)\n{\n"
     "    surface = make_closure<Emission>(color(0.5 * global_value<I> + 0.5));\n}\n"
+    "shader black(out closure surface)\n{\n    surface = make_closure<Lambert>(color(0), "
+    "global_value<normal>);\n}\n"
     "shader matte(out closure surface)\n{\n"
     "    surface = make_closure<Lambert>(color(0.75, 0.5, 0.25), global_value<normal>);\n}\n";
 
@@ -246,6 +248,67 @@ static void test_bake_of_roughness_is_a_mean(void **state)
         render_destroy(render);
         kit_end(&kit);
     }
+}
+
+/* A baked shadow catcher tells what others take of its light: under a sun, and half a sun without shadows, a third is left below a roof,
+ * which lies between the surface and where its rays come from. */
+static void test_bake_of_a_shadow_catcher(void **state)
+{
+    (void)state;
+    static const char lights[] =
+        "{\"name\": \"a\", \"type\": \"distant\", \"irradiance\": [2, 2, 2], \"transform\": "
+        "[1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]}, {\"name\": \"b\", \"type\": \"distant\", "
+        "\"irradiance\": [1, 1, 1], \"casts_shadows\": false, \"transform\": [1,0,0,0, 0,1,0,0, "
+        "0,0,1,0, 0,0,0,1]}";
+    static const char instances[] =
+        "{\"name\": \"q\", \"mesh\": \"q\", \"materials\": [\"m\"], \"is_shadow_catcher\": true}, "
+        "{\"name\": \"roof\", \"mesh\": \"roof\", \"materials\": [\"black\"]}";
+    StrBuf meshes = {0};
+    Kit kit;
+    kit_begin(&kit);
+    kit_write_text(&kit, "m.ssl", ssl);
+    kit_add_quad(&kit, &meshes, "q",
+                 (const float[4][3]){{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}});
+    kit_add_quad(&kit, &meshes, "roof",
+                 (const float[4][3]){{-1, -9, 0.5}, {0, -9, 0.5}, {0, 9, 0.5}, {-1, 9, 0.5}});
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = WIDTH,
+                    .height = HEIGHT,
+                    .samples = 16,
+                    .max_depth = 3,
+                    .eye = {0, 0.001f, 7},
+                    .fov_y_degrees = 40,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = instances,
+                    .lights = lights,
+                    .materials =
+                        "{\"name\": \"m\", \"shader\": \"m.ssl\", \"entry\": \"matte\"}, "
+                        "{\"name\": \"black\", \"shader\": \"m.ssl\", \"entry\": \"black\"}"});
+    strbuf_free(&meshes);
+    RenderOptions options = bake_options(&kit, BAKE_FROM_ABOVE);
+    options.sampler = SAMPLER_INDEPENDENT;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_SHADOW_CATCHER) | FILM_AOV_BIT(FILM_AOV_SHADOW);
+    Render *render = kit_render(&kit, &options);
+    float *kept = kit_aov(render, FILM_AOV_SHADOW_CATCHER),
+          *lamps = kit_aov(render, FILM_AOV_SHADOW);
+    double below = 0, lit = 0;
+    for (uint32_t i = 0; i < PIXELS; ++i) {
+        bool is_below = i % WIDTH < WIDTH / 2;
+        below += is_below ? (double)kept[3 * i] / (PIXELS / 2) : 0;
+        lit += is_below ? (double)lamps[3 * i] / (PIXELS / 2) : 0;
+        if (is_below)
+            continue;
+        assert_near("catcher in the open", i, (double)kept[3 * i], 1, 1e-6);
+        assert_near("lamps in the open", i, (double)lamps[3 * i], 1, 1e-6);
+    }
+    assert_near("catcher below the roof", 0, below, 1.0 / 3, 0.05);
+    assert_near("lamps below the roof", 0, lit, 0.5, 5 * 0.5 / sqrt(16.0 * PIXELS / 2));
+    kit_assert_equal_bits(&kit, &options);
+    mem_free(kept);
+    mem_free(lamps);
+    render_destroy(render);
+    kit_end(&kit);
 }
 
 /* --- looks -------------------------------------------------------------------------------------- */
@@ -493,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_bake_has_the_footprint_of_its_pixels),
         cmocka_unit_test(test_bake_of_a_matte_surface_is_its_albedo),
         cmocka_unit_test(test_bake_of_roughness_is_a_mean),
+        cmocka_unit_test(test_bake_of_a_shadow_catcher),
         cmocka_unit_test(test_bake_looks_from_above_from_the_camera_and_at_the_sky),
         cmocka_unit_test(test_bake_has_equal_bits),
         cmocka_unit_test(test_bake_takes_tables),
