@@ -17,7 +17,7 @@ import numpy as np
 from . import exr, locate, passes, preferences, process
 from .job import make_job
 from .messages import Report, SortError
-from .versions import BAKE_PRIMITIVE, NO_ROUGHNESS
+from .versions import BAKE_PRIMITIVE, BAKES_SHADOWS_OF_LAMPS, NO_ROUGHNESS
 
 if TYPE_CHECKING:
     from .engine import SortRenderEngine
@@ -31,10 +31,10 @@ NO_CAMERA = {"transform": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], "fov
 
 class Baked:
     """What a type of Bake shows. `layers`: of sort-render's --aov; values(picture): float32 [pixels, 4]. look: of --bake-look; "": as
-    the scene says."""
+    the scene says. is_caught: the object is a shadow catcher."""
 
-    def __init__(self, layers: set[str], values: Callable[[exr.Picture], np.ndarray], look: str = "above") -> None:
-        self.layers, self.values, self.look = layers, values, look
+    def __init__(self, layers: set[str], values: Callable[[exr.Picture], np.ndarray], look: str = "above", is_caught: bool = False) -> None:
+        self.layers, self.values, self.look, self.is_caught = layers, values, look, is_caught
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,8 @@ DATA = {
     "ENVIRONMENT": Baked({"environment"}, _opaque(_layer("environment")), "environment"),
     "NORMAL": Baked({"normal"}, _opaque(_z_up("normal"))),
     "ROUGHNESS": Baked({"roughness"}, _opaque(_roughness)),
+    "SHADOW": Baked({"shadow"}, _opaque(_layer("shadow")), "") if BAKES_SHADOWS_OF_LAMPS
+              else Baked({"shadow_catcher"}, _opaque(_layer("shadow_catcher")), "", is_caught=True),
     "POSITION": Baked({"position"}, _opaque(_z_up("position"))),
     "UV": Baked({"uv"}, _opaque(_uv)),
 }
@@ -199,7 +201,8 @@ def _render(engine: SortRenderEngine, depsgraph: bpy.types.Depsgraph, obj: bpy.t
     engine.update_stats("", "SORT: exporting the scene")
     exported = scene_export.export_scene(depsgraph, scene_export.ExportPlan(
         folder=folder / "package", texture_folder=process.filesystem_root(), is_cancelled=engine.test_break,
-        is_fleeting=True, camera_override=engine.camera_override, view=None if camera else (Frame(1, 1, 0, 0, 1, 1), NO_CAMERA)), report)
+        is_fleeting=True, camera_override=engine.camera_override, view=None if camera else (Frame(1, 1, 0, 0, 1, 1), NO_CAMERA),
+        catcher=obj.name_full if baked.is_caught else ""), report)
     if engine.test_break():
         return None
     name = exported.names.get(obj.name_full)

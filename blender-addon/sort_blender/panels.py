@@ -160,7 +160,7 @@ class SORT_PT_passes(RenderPanel):
             for part in ("direct", "indirect", "color"):
                 row.prop(layer, f"use_pass_{kind}_{part}", text=part.capitalize(), toggle=True)
         column = layout.column(heading="Light", align=True)
-        for name in ("use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion"):
+        for name in ("use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion", "use_pass_shadow"):
             column.prop(layer, name)
         if layer.use_pass_ambient_occlusion and context.scene.world:
             column.prop(context.scene.world.light_settings, "distance", text="AO Distance")

@@ -141,6 +141,8 @@ def wanted(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> list[Pass
         found.append(Pass(pass_name("Env"), "RGB", "COLOR", "environment", _colour("environment")))
     if view_layer.use_pass_ambient_occlusion:
         found.append(Pass(pass_name("AO"), "RGB", "COLOR", "ambient_occlusion", _colour("ambient_occlusion")))
+    if view_layer.use_pass_shadow:
+        found.append(Pass("Shadow", "RGB", "COLOR", "shadow", _colour("shadow")))
     if view_layer.use_pass_normal:
         found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _in_space("normal")))
     if view_layer.use_pass_position:
@@ -193,7 +195,7 @@ def crypto_kinds(view_layer: bpy.types.ViewLayer) -> list[str]:
 
 def unsupported(view_layer: bpy.types.ViewLayer) -> list[str]:
     """Names of Blender's passes that are ticked and that SORT does not have."""
-    have = {"use_pass_combined", "use_pass_z", "use_pass_mist", "use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion", "use_pass_normal", "use_pass_position", "use_pass_vector", "use_pass_uv",
+    have = {"use_pass_combined", "use_pass_z", "use_pass_mist", "use_pass_emit", "use_pass_environment", "use_pass_ambient_occlusion", "use_pass_shadow", "use_pass_normal", "use_pass_position", "use_pass_vector", "use_pass_uv",
             "use_pass_object_index", "use_pass_material_index", "use_pass_cryptomatte_object",
             "use_pass_cryptomatte_material", "use_pass_cryptomatte_accurate"}
     have |= {f"use_pass_{kind}_{part}" for kind in LIGHT_KINDS for part in LIGHT_PARTS}

@@ -48,7 +48,8 @@ BAKE_TYPES = [
     ("ENVIRONMENT", "Environment", "The environment, in the direction of each place from the origin"),
     ("DIFFUSE", "Diffuse", "Light and colour of diffuse and subsurface reflection"),
     ("GLOSSY", "Glossy", "Light and colour of mirrors and highlights"),
-    ("TRANSMISSION", "Transmission", "Light and colour of glass and hair")]
+    ("TRANSMISSION", "Transmission", "Light and colour of glass and hair"),
+    ("SHADOW", "Shadow", "In Blender 3 how much of the lamps arrives, later what other objects take of all light")]
 DENOISERS = [
     ("nfor", "Regression", "SORT's own: the same picture on every machine"),
     ("oidn", "Open Image Denoise", "The library that official builds of Blender bring along, in a process of its own")]

@@ -121,6 +121,19 @@ def has_corner_normals(mesh: bpy.types.Mesh) -> bool:
 # Where the pass BakePrimitive has the number of the triangle, and the weights of its first and second corner: by the count of its
 # channels, of which Blender 3 has one more.
 BAKE_PRIMITIVE = {4: (1, 2), 3: (2, 0)}
+# Baked shadows are those of lamps alone; since 4 what the other objects take of all light, as of a shadow catcher. Found in 4.5; by which
+# version it came is not known, as those between are not tested.
+BAKES_SHADOWS_OF_LAMPS = bpy.app.version < (4, 0, 0)
+_MULTIRES_BEFORE_5 = {"use_multires": "use_bake_multires", "type": "bake_type", "use_clear": "use_bake_clear",
+                      "use_lores_mesh": "use_bake_lores_mesh", "margin_type": "bake_margin_type", "margin": "bake_margin"}
+
+
+def multires_setting(scene: bpy.types.Scene, name: str) -> tuple[bpy.types.bpy_struct, str]:
+    """What has a setting of Bake from Multires, and its name there; `name`: as in 5.0, where it is one of the other bakes' settings."""
+    bake = scene.render.bake
+    return (bake, name) if hasattr(bake, "use_multires") else (scene.render, _MULTIRES_BEFORE_5[name])
+
+
 # The baked roughness of surfaces of which no closure has one, such as smooth diffuse ones.
 NO_ROUGHNESS = 0.0 if bpy.app.version < (4, 0, 0) else 1.0
 

@@ -234,11 +234,37 @@ class BakeTest(unittest.TestCase):
                 said[engine] = str(error)
         self.assertEqual(said["SORT"], said["CYCLES"])
 
+    def test_shadows_as_in_cycles(self):
+        """Of a sun, of a lamp that casts none, and of a soft one; on a floor below the ball and below coloured glass, under a sky. The floor is
+        baked by rays that come from above the glass."""
+        floor = bpy.data.objects["Floor"]
+        image = image_of([floor])
+        glass = kit.add_plane(name="Glass", size=2, location=(1.5, 1.5, -0.3))
+        kit.material_of(glass, "ShaderNodeBsdfTransparent", Color=(1, 0.5, 0.25, 1))
+        lamps = {}
+        for name, kind, energy, size, place in (("Bare", "POINT", 300, 0, (-2, 1, 2)), ("Soft", "AREA", 400, 1.5, (1, -2, 3))):
+            lamps[name] = kit.add(name, bpy.data.lights.new(name, kind), place)
+            lamps[name].data.energy = energy
+            setattr(lamps[name].data, "shadow_soft_size" if kind == "POINT" else "size", size)
+        bare = lamps["Bare"].data
+        setattr(bare if hasattr(bare, "use_shadow") and bpy.app.version >= (4, 2, 0) else bare.cycles,
+                "use_shadow" if bpy.app.version >= (4, 2, 0) else "cast_shadow", False)
+        self.scene.cycles.light_sampling_threshold = 0  # in Blender 3 it takes from the shadows of dim lamps
+        self.scene.sort.samples = self.scene.cycles.samples = 256
+        pixels = self.compare("SHADOW", [floor], image, mean=0.01)
+        self.assertGreater(float(pixels[..., 0].mean() - pixels[..., 2].mean()), 0.01)
+        self.assertLess(float(pixels[..., :3].min()), 0.6)
+        self.assertAlmostEqual(float(pixels[0, 0, 0]), 1, delta=0.05)
+        for lamp in (*lamps.values(), bpy.data.objects["Lamp"]):
+            bpy.data.objects.remove(lamp)
+        self.compare("SHADOW", [floor], image, mean=0.01)
+
     def test_what_cannot_be_baked_is_said(self):
+        from sort_blender import baking
         image = image_of([self.ball])
-        with self.assertRaisesRegex(RuntimeError, "the type Shadow is not supported"):
-            bake("SORT", "SHADOW", [self.ball], image)
-        self.assertIn("Shadow", kit.messages().error)
+        with mock.patch.dict(baking.DATA, clear=True), self.assertRaisesRegex(RuntimeError, "the type Emit is not supported"):
+            bake("SORT", "EMIT", [self.ball], image)
+        self.assertIn("Emit", kit.messages().error)
         self.bake("EMIT", [self.ball], image)
         self.assertEqual(kit.messages().error, "")
 
@@ -260,11 +286,35 @@ class BakeTest(unittest.TestCase):
         self.assertEqual(float(pixels[..., :3].max()), 0)
         self.assertEqual(kit.renderers_in(kit.FOLDER.parent), [])
 
+    def test_multires_is_baked_as_with_cycles(self):
+        """By Blender itself, which is asked whether the panel has its settings."""
+        from sort_blender import bake_panels, versions
+        self.scene.render.engine = "SORT"
+        image = image_of([self.ball])
+        modifier = self.ball.modifiers.new("Multires", "MULTIRES")
+        for _ in range(2):
+            bpy.ops.object.multires_subdivide(modifier="Multires", mode="CATMULL_CLARK")
+        modifier.levels = 0
+        names = ("use_multires", "type", "use_clear", "use_lores_mesh", "margin_type", "margin")
+        for name in names:
+            owner, own_name = versions.multires_setting(self.scene, name)
+            self.assertIn(own_name, owner.bl_rna.properties)
+        setattr(*versions.multires_setting(self.scene, "use_multires"), True)
+        try:
+            setattr(*versions.multires_setting(self.scene, "type"), "NORMALS")
+            self.assertFalse(bake_panels.SORT_PT_bake_influence.poll(bpy.context))
+            self.assertFalse(bake_panels.SORT_PT_bake_selected_to_active.poll(bpy.context))
+            bpy.ops.object.bake_image()
+        finally:
+            setattr(*versions.multires_setting(self.scene, "use_multires"), False)
+        pixels = np.array(image.pixels[:]).reshape(-1, 4)
+        self.assertAlmostEqual(float(pixels[:, 2].mean()), 0.98, delta=0.05)
+
     def test_panels_are_drawn(self):
         from sort_blender import bake_panels
         self.scene.render.engine = "SORT"
         self.assertTrue(bake_panels.SORT_PT_bake.poll(bpy.context))
-        for kind, has_influence in (("COMBINED", True), ("NORMAL", True), ("AO", False), ("GLOSSY", True)):
+        for kind, has_influence in (("COMBINED", True), ("NORMAL", True), ("AO", False), ("GLOSSY", True), ("SHADOW", False)):
             self.scene.sort.bake_type = kind
             self.assertEqual(bake_panels.SORT_PT_bake_influence.poll(bpy.context), has_influence)
 

@@ -88,6 +88,24 @@ class LayerTest(unittest.TestCase):
         self.scene.world.light_settings.distance = 0
         self.compare(names, atol=0.02)
 
+    def test_shadow_as_in_cycles(self):
+        """Under a roof of coloured glass that the camera does not see, by a sun, a lamp that casts no shadow, and one below the wall.
+        Cycles 3 has this pass; later ones do not, and it is the same there."""
+        self.layer.use_pass_shadow = True
+        roof = kit.add_plane(name="Roof", size=2, location=(1, 0, 0.8))
+        kit.material_of(roof, "ShaderNodeBsdfTransparent", Color=(1, 0.5, 0, 1))
+        roof.visible_camera = False
+        bare, below = (kit.add(name, bpy.data.lights.new(name, "SUN"), (0, 0, 5)) for name in ("Bare", "Below"))
+        setattr(bare.data if bpy.app.version >= (4, 2, 0) else bare.data.cycles,
+                "use_shadow" if bpy.app.version >= (4, 2, 0) else "cast_shadow", False)
+        below.rotation_euler = (np.pi, 0, 0)
+        expected = {"R": 2 / 3, "G": 0.5, "B": 1 / 3}
+        names = [f"Shadow.{c}" for c in expected]
+        ours = self.compare(names, atol=0.02) if bpy.app.version < (4, 0, 0) else self.passes()
+        for name, value in zip(names, expected.values()):
+            self.assertAlmostEqual(float(ours[f"{LAYER}.{name}"][10:22, 21:28].mean()), value, delta=0.02)
+            self.assertAlmostEqual(float(ours[f"{LAYER}.{name}"][10:22, 1:8].mean()), 0, delta=1e-6)
+
     def test_light_groups_as_in_cycles(self):
         for name in ("Lamps", "Sky", "Nothing"):
             bpy.ops.scene.view_layer_add_lightgroup(name=name)

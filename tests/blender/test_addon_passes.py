@@ -116,9 +116,9 @@ class PassTest(unittest.TestCase):
         self.assertEqual(json.loads(manifest)["Plane"], f"{passes.crypto_id('Plane'):08x}")
 
     def test_passes_that_are_not_there_are_named(self):
-        self.layer.use_pass_shadow = True
+        self.layer.use_pass_subsurface_direct = True
         kit.render()
-        self.assertIn("View layer 'View Layer': the pass Shadow is not supported yet: it stays black",
+        self.assertIn("View layer 'View Layer': the pass Subsurface Direct is not supported yet: it stays black",
                       kit.messages().warnings)
 
     def test_transparent_film_as_in_cycles(self):

@@ -40,16 +40,18 @@ class _Mesh:
 
 
 class InstanceExporter:
-    """`strand_shape`: of curves, "ribbon" or "round". `pile`: for new meshes; None: each has a file of its own."""
+    """`strand_shape`: of curves, "ribbon" or "round". `pile`: for new meshes; None: each has a file of its own. `catcher`: as in ExportPlan."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, pile: Pile | None, motion: Motion | None,
-                 neighbours: Neighbours | None, depsgraph: bpy.types.Depsgraph, layers: Layers, linking: Linking, strand_shape: str, kept: KeptMeshes) -> None:
+                 neighbours: Neighbours | None, depsgraph: bpy.types.Depsgraph, layers: Layers, linking: Linking, strand_shape: str, kept: KeptMeshes,
+                 catcher: str = "") -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
         self._pile = pile
         self._kept = kept
+        self._catcher = catcher
         self._motion = motion
         self._neighbours = neighbours
         self._mode = depsgraph.mode
@@ -252,7 +254,7 @@ class InstanceExporter:
             fields["invisible_to"] = hidden
         if carrier.is_holdout or carrier.original.holdout_get(view_layer=layer):
             fields["is_holdout"] = True
-        if obj.is_shadow_catcher or carrier.is_shadow_catcher:
+        if obj.is_shadow_catcher or carrier.is_shadow_catcher or carrier.name_full == self._catcher:
             fields["is_shadow_catcher"] = True
         for name in ("is_caustics_caster", "is_caustics_receiver"):
             if getattr(getattr(obj, "cycles", None), name, False):

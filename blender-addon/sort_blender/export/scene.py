@@ -41,7 +41,7 @@ class ExportPlan:
     """What is asked for besides the depsgraph. `texture_folder`: see ImageExporter. frame_set(frame, subframe)
     evaluates the depsgraph at another time; None: no motion blur and no vectors. `camera`, `frame`: given by a viewport, else those
     of the scene. `kept`: of a viewport, which exports the scene again and again. `is_fleeting`: one picture is rendered of the package, and it
-    may hold what nothing names."""
+    may hold what nothing names. `catcher`: the full name of an object that is a shadow catcher, whatever it says of itself."""
     folder: Path  # must not be there yet
     texture_folder: str = ""
     is_cancelled: Callable[[], bool] = lambda: False
@@ -51,6 +51,7 @@ class ExportPlan:
     view: tuple[Frame, dict] | None = None
     kept: KeptMeshes = field(default_factory=KeptMeshes)
     is_fleeting: bool = False
+    catcher: str = ""
 
 
 def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report) -> Exported:
@@ -85,7 +86,8 @@ def _export(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report, op
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
     linking = Linking(depsgraph, report)
     pile = open_files.enter_context(closing(cache.Pile(cache.shared, plan.folder))) if plan.is_fleeting else None
-    instances = InstanceExporter(writer, materials, cache.shared, pile, motion, neighbours, depsgraph, layers, linking, _strand_shape(scene), plan.kept)
+    instances = InstanceExporter(writer, materials, cache.shared, pile, motion, neighbours, depsgraph, layers, linking, _strand_shape(scene), plan.kept,
+                                 plan.catcher)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height],
