@@ -10,6 +10,8 @@
  * machine. What moves is flattened into one set of vertices a key, which Embree interpolates; that is
  * the same motion as that of the interpolated matrix, since both are linear.
  *
+ * Triangles are pairs where that pays (triangle_pairs.h).
+ *
  * Curves are shared with Embree as they are, and instanced unless they stand where they are defined: a radius has
  * no meaning under a transform that stretches.
  *
@@ -49,16 +51,23 @@ static bool add_moved_vertices(RTCGeometry geometry, const SceneMesh *mesh, cons
     return moved != NULL;
 }
 
-/* Triangles of a mesh, sharing its arrays; with `instance`, moved to world space. Keys become time steps: those of
- * the mesh or those of the instance, never both. NULL on failure. */
-static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const SceneInstance *instance)
+/* Triangles of a mesh, sharing its arrays, as pairs if there are any; with `instance`, moved to world space. Keys become time
+ * steps: those of the mesh or those of the instance, never both. NULL on failure. */
+static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const TrianglePairs *pairs,
+                                 const SceneInstance *instance)
 {
-    const size_t vertex_bytes = 3 * sizeof(float), triangle_bytes = 3 * sizeof(uint32_t);
-    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    const size_t vertex_bytes = 3 * sizeof(float);
+    RTCGeometry geometry =
+        rtcNewGeometry(accel->device->device,
+                       pairs->count > 0 ? RTC_GEOMETRY_TYPE_QUAD : RTC_GEOMETRY_TYPE_TRIANGLE);
     if (!geometry)
         return NULL;
-    rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, mesh->indices,
-                               0, triangle_bytes, mesh->triangle_count);
+    if (pairs->count > 0)
+        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT4,
+                                   pairs->corners, 0, sizeof *pairs->corners, pairs->count);
+    else
+        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
+                                   mesh->indices, 0, 3 * sizeof(uint32_t), mesh->triangle_count);
     uint32_t instance_keys = instance ? instance->key_count : 0;
     uint32_t steps = instance_keys > 0 ? instance_keys : mesh->later_count + 1;
     if (steps > 1)
@@ -148,18 +157,41 @@ static bool is_identity(const mat4 *m)
     return true;
 }
 
-/* Triangles that a store has, or gets, as a hierarchy of its own, which is used until the Accel ends. NULL on failure. */
-static StoredMesh *stored_triangles(Accel *accel, const SceneMesh *mesh,
-                                    const SceneInstance *instance)
+/* Whether a hierarchy that a mesh has for itself is one of pairs. */
+static bool is_of_pairs(const SceneMesh *mesh)
 {
-    Hash128 key = accel_store_key(mesh, instance);
+    PairCounts counts = {0};
+    triangle_pairs_estimate(mesh, &counts);
+    return triangle_pairs_pay(&counts);
+}
+
+/* Finds the pairs of a mesh, none unless `in_pairs`. False: no memory, which the device then knows. */
+static bool find_pairs(Accel *accel, const SceneMesh *mesh, bool in_pairs, TrianglePairs *out_pairs)
+{
+    *out_pairs = (TrianglePairs){0};
+    if (!in_pairs || triangle_pairs_find(mesh, out_pairs))
+        return true;
+    accel_device_no_memory(accel->device);
+    return false;
+}
+
+/* Triangles, or pairs of them, that a store has, or gets, as a hierarchy of its own, which is used until the Accel ends. NULL on
+ * failure. */
+static StoredMesh *stored_triangles(Accel *accel, const SceneMesh *mesh,
+                                    const SceneInstance *instance, bool in_pairs)
+{
+    Hash128 key = accel_store_key(mesh, instance, in_pairs);
     StoredMesh *stored = accel_store_find(accel->store, key);
+    TrianglePairs pairs;
     if (stored)
         return stored;
+    if (!find_pairs(accel, mesh, in_pairs, &pairs))
+        return NULL;
     RTCScene scene = accel_device_scene(accel->device);
-    RTCGeometry geometry = new_triangles(accel, mesh, instance);
+    RTCGeometry geometry = new_triangles(accel, mesh, &pairs, instance);
     if (!geometry || !scene) {
         rtcReleaseScene(scene);
+        triangle_pairs_free(&pairs);
         return NULL;
     }
     rtcSetGeometryMask(geometry, MASK_ALL);
@@ -167,7 +199,10 @@ static StoredMesh *stored_triangles(Accel *accel, const SceneMesh *mesh,
     rtcAttachGeometryByID(scene, geometry, 0);
     rtcReleaseGeometry(geometry);
     rtcCommitScene(scene);
-    return accel_store_add(accel->store, key, mesh, scene);
+    stored = accel_store_add(accel->store, key, mesh, &pairs, scene);
+    if (!stored)
+        accel_device_no_memory(accel->device);
+    return stored;
 }
 
 /* A hierarchy that stands where the scene has it. NULL on failure. */
@@ -246,15 +281,17 @@ static bool make_mesh_scene(Accel *accel, uint32_t i)
 {
     const SceneMesh *mesh = &accel->scene->meshes[i];
     if (accel->store && !mesh->curves) {
-        accel->stored_meshes[i] = stored_triangles(accel, mesh, NULL);
+        accel->stored_meshes[i] = stored_triangles(accel, mesh, NULL, is_of_pairs(mesh));
         if (!accel->stored_meshes[i])
             return false;
         accel->mesh_scenes[i] = accel_stored_scene(accel->stored_meshes[i]);
         rtcRetainScene(accel->mesh_scenes[i]);
         return true;
     }
+    if (!mesh->curves && !find_pairs(accel, mesh, is_of_pairs(mesh), &accel->pairs[i]))
+        return false;
     RTCGeometry geometry =
-        mesh->curves ? new_curves(accel, mesh) : new_triangles(accel, mesh, NULL);
+        mesh->curves ? new_curves(accel, mesh) : new_triangles(accel, mesh, &accel->pairs[i], NULL);
     RTCScene mesh_scene = accel_device_scene(accel->device);
     accel->mesh_scenes[i] = mesh_scene;
     if (!geometry || !mesh_scene)
@@ -296,35 +333,103 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
 
 /* --- the top scene -------------------------------------------------------------------------- */
 
+static bool is_flattened(const Accel *accel, const SceneInstance *instance)
+{
+    return !accel->mesh_scenes[instance->mesh];
+}
+
+/* Whether a flattened instance has a hierarchy of its own, which a store has. */
+static bool is_placed(const Accel *accel, const SceneInstance *instance)
+{
+    const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
+    return is_flattened(accel, instance) && accel->is_in_parts && !mesh->curves &&
+           mesh->triangle_count >= PART_TRIANGLES_MIN;
+}
+
+/* Whether the triangles of the top scene are in pairs, as they are if that pays for all of them together: a ray searches one
+ * hierarchy for triangles and one for pairs. Hierarchies that stand for a part of it do the same, so that rays have the
+ * same bits. Decided by the scene alone. */
+static bool is_top_of_pairs(const Accel *accel)
+{
+    const Scene *scene = accel->scene;
+    PairCounts counts = {0};
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneMesh *mesh = &scene->meshes[scene->instances[i].mesh];
+        if (is_flattened(accel, &scene->instances[i]) && !mesh->curves)
+            triangle_pairs_estimate(mesh, &counts);
+    }
+    return triangle_pairs_pay(&counts);
+}
+
+typedef struct PairJobs {
+    Accel *accel;
+    const bool *is_wanted; /* by mesh */
+} PairJobs;
+
+static void find_wanted_pairs(void *data, uint32_t mesh)
+{
+    PairJobs *jobs = data;
+    Accel *accel = jobs->accel;
+    if (jobs->is_wanted[mesh])
+        (void)find_pairs(accel, &accel->scene->meshes[mesh], true, &accel->pairs[mesh]);
+}
+
+/* Finds the pairs of meshes that are in the top scene themselves. */
+static Status find_pairs_of_top(Accel *accel, uint32_t thread_count, Error *err)
+{
+    const Scene *scene = accel->scene;
+    bool *is_wanted = MEM_ARRAY(bool, (size_t)scene->mesh_count + 1);
+    if (!is_wanted)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u meshes", scene->mesh_count);
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        is_wanted[instance->mesh] |= is_flattened(accel, instance) && !is_placed(accel, instance) &&
+                                     !scene->meshes[instance->mesh].curves;
+    }
+    PairJobs jobs = {.accel = accel, .is_wanted = is_wanted};
+    parallel_for(thread_count, scene->mesh_count, find_wanted_pairs, &jobs);
+    mem_free(is_wanted);
+    return accel_device_status(accel->device, "finding pairs of triangles", err);
+}
+
 typedef struct AttachJobs {
     Accel *accel;
     const AccelDesc *desc;
 } AttachJobs;
 
+/* Returns where an instance has its hierarchy, and sets what is known of it; NULL on failure. */
+static RTCGeometry new_geometry(Accel *accel, uint32_t index, GeometryInfo *info)
+{
+    const SceneInstance *instance = &accel->scene->instances[index];
+    const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
+    bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
+    *info = (GeometryInfo){.shape = index, .is_curve = mesh->curves != NULL};
+    if (mesh->curves)
+        return is_flattened(accel, instance) ? new_curves(accel, mesh)
+                                             : new_instance(accel, instance);
+    if (is_placed(accel, instance)) {
+        StoredMesh *stored =
+            stored_triangles(accel, mesh, stays ? NULL : instance, accel->has_pairs);
+        accel->stored_instances[index] = stored;
+        info->pairs = stored ? accel_stored_pairs(stored) : NULL;
+        return stored ? new_placed(accel, accel_stored_scene(stored)) : NULL;
+    }
+    const TrianglePairs *pairs = &accel->pairs[instance->mesh];
+    const StoredMesh *stored = accel->stored_meshes[instance->mesh];
+    info->pairs = stored ? accel_stored_pairs(stored) : pairs->triangles;
+    return is_flattened(accel, instance)
+               ? new_triangles(accel, mesh, pairs, stays ? NULL : instance)
+               : new_instance(accel, instance);
+}
+
 static void attach_instance(void *data, uint32_t index)
 {
     AttachJobs *jobs = data;
     Accel *accel = jobs->accel;
-    const SceneInstance *instance = &accel->scene->instances[index];
-    const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
-    bool is_flattened = !accel->mesh_scenes[instance->mesh];
-    bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
-    bool is_placed = is_flattened && accel->is_in_parts && !mesh->curves &&
-                     mesh->triangle_count >= PART_TRIANGLES_MIN;
-    RTCGeometry geometry;
-    if (is_placed) {
-        StoredMesh *stored = stored_triangles(accel, mesh, stays ? NULL : instance);
-        accel->stored_instances[index] = stored;
-        geometry = stored ? new_placed(accel, accel_stored_scene(stored)) : NULL;
-    } else {
-        geometry = !is_flattened  ? new_instance(accel, instance)
-                   : mesh->curves ? new_curves(accel, mesh)
-                                  : new_triangles(accel, mesh, stays ? NULL : instance);
-    }
-    accel->geometry[index] = (GeometryInfo){.shape = index, .is_curve = mesh->curves != NULL};
+    RTCGeometry geometry = new_geometry(accel, index, &accel->geometry[index]);
     if (!geometry)
-        return; /* Embree has said why */
-    rtcSetGeometryMask(geometry, geometry_mask(jobs->desc, instance));
+        return; /* the device's status says why */
+    rtcSetGeometryMask(geometry, geometry_mask(jobs->desc, &accel->scene->instances[index]));
     rtcCommitGeometry(geometry);
     rtcAttachGeometryByID(accel->top, geometry, index);
     rtcReleaseGeometry(geometry);
@@ -337,7 +442,7 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
         const SceneInstance *instance = &scene->instances[i];
         accel->has_alpha = accel->has_alpha || has_alpha(desc, instance);
         accel->stats.moving_count += scene_instance_moves(scene, i);
-        if (accel->mesh_scenes[instance->mesh]) {
+        if (!is_flattened(accel, instance)) {
             ++accel->stats.instanced_count;
         } else {
             ++accel->stats.flattened_count;
@@ -357,7 +462,7 @@ static float instance_slack(const Accel *accel, float reach_m)
     for (uint32_t i = 0; i < accel->scene->instance_count; ++i) {
         const SceneInstance *instance = &accel->scene->instances[i];
         const float(*m)[4] = instance->object_to_world.m;
-        if (accel->mesh_scenes[instance->mesh])
+        if (!is_flattened(accel, instance))
             farthest_m = maxf(farthest_m, f3_length(f3(m[0][3], m[1][3], m[2][3])));
     }
     return operations * RAY_ROUNDING * (reach_m + farthest_m);
@@ -408,13 +513,17 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
     accel->geometry_count = scene->instance_count + ACCEL_LIGHT_GEOMETRIES;
     accel->mesh_scenes = MEM_ARRAY(RTCScene, (size_t)scene->mesh_count + 1);
     accel->geometry = MEM_ARRAY(GeometryInfo, accel->geometry_count);
-    if (!accel->mesh_scenes || !accel->geometry || !accel->stored_meshes ||
+    accel->pairs = MEM_ARRAY(TrianglePairs, (size_t)scene->mesh_count + 1);
+    if (!accel->mesh_scenes || !accel->pairs || !accel->geometry || !accel->stored_meshes ||
         !accel->stored_instances)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u instances",
                          scene->instance_count);
     TRY(make_mesh_scenes(accel, err));
     accel->top = accel_device_scene(accel->device);
     TRY(accel_device_status(accel->device, "making a scene", err));
+    accel->has_pairs = is_top_of_pairs(accel);
+    if (accel->has_pairs)
+        TRY(find_pairs_of_top(accel, desc->thread_count, err));
     AttachJobs jobs = {.accel = accel, .desc = desc};
     parallel_for(desc->thread_count, scene->instance_count, attach_instance, &jobs);
     TRY(accel_device_status(accel->device, "adding instances", err));
@@ -464,10 +573,21 @@ void accel_destroy(Accel *accel)
     mem_free((void *)accel->stored_meshes);
     mem_free((void *)accel->stored_instances);
     mem_free((void *)accel->mesh_scenes);
+    for (uint32_t i = 0; accel->pairs && i < accel->scene->mesh_count; ++i)
+        triangle_pairs_free(&accel->pairs[i]);
+    mem_free(accel->pairs);
     mem_free(accel->geometry);
     mem_free(accel->shapes);
     mem_free(accel->shape_light);
     mem_free(accel);
+}
+
+static uint64_t pairs_bytes(const Accel *accel)
+{
+    uint64_t pairs = 0;
+    for (uint32_t i = 0; i < accel->scene->mesh_count; ++i)
+        pairs += accel->pairs[i].count;
+    return pairs * (sizeof *accel->pairs->corners + sizeof *accel->pairs->triangles);
 }
 
 AccelStats accel_stats(const Accel *accel)
@@ -477,6 +597,6 @@ AccelStats accel_stats(const Accel *accel)
     stats.memory_bytes = (uint64_t)(embree_bytes > 0 ? embree_bytes : 0) + sizeof *accel +
                          accel->geometry_count * sizeof *accel->geometry +
                          accel->scene->mesh_count * sizeof *accel->mesh_scenes +
-                         accel->scene->light_count * sizeof *accel->shapes;
+                         pairs_bytes(accel) + accel->scene->light_count * sizeof *accel->shapes;
     return stats;
 }

@@ -15,6 +15,11 @@ static void on_error(void *data, enum RTCError code, const char *text)
     mutex_unlock(&d->error_mutex);
 }
 
+void accel_device_no_memory(AccelDevice *d)
+{
+    on_error(d, RTC_ERROR_OUT_OF_MEMORY, "no memory");
+}
+
 static bool on_memory(void *data, ssize_t bytes, bool post)
 {
     SORT_UNUSED(post);

@@ -25,6 +25,7 @@ Status accel_device_open(AccelDevice *d, uint32_t thread_count, const char *cpu_
 void accel_device_close(AccelDevice *d);
 /* The error that Embree reported, as one of `step`. */
 Status accel_device_status(AccelDevice *d, const char *step, Error *err) SORT_MUST_CHECK;
+void accel_device_no_memory(AccelDevice *device);
 void accel_device_forget(AccelDevice *d);
 /* Returns a scene of which every hierarchy is one; NULL: Embree has said why. */
 RTCScene accel_device_scene(const AccelDevice *d);

@@ -1,9 +1,10 @@
 /* Lights that are surfaces, as geometries of the top scene behind the instances:
  *
  *   [instance_count]        spheres, disks and ellipses, as user geometry
- *   [instance_count + 1..]  rectangles, two triangles each, by what rays of theirs meet
+ *   [instance_count + 1..]  rectangles, as two triangles or a pair each, as the scene's
+ *                           triangles are, by what rays of theirs meet
  *
- * Triangles share the hierarchy of the scene's, while user geometry has one of its own and a callback for each ray that
+ * These share the hierarchy of the scene's, while user geometry has one of its own and a callback for each ray that
  * comes near. */
 #include "base/alloc.h"
 #include "base/check.h"
@@ -61,15 +62,20 @@ static Status attach_round(Accel *accel, const uint32_t *lights, uint32_t count,
 
 static void attach_rectangles(Accel *accel, const uint32_t *lights, uint32_t count, uint32_t k)
 {
-    RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    static const uint32_t triangles[6] = {0, 1, 2, 0, 2, 3}, pair[4] = {0, 1, 2, 3};
+    const uint32_t *order = accel->has_pairs ? pair : triangles;
+    uint32_t per_light = accel->has_pairs ? 1 : 2, per_face = accel->has_pairs ? 4 : 3;
+    RTCGeometry geometry =
+        rtcNewGeometry(accel->device->device,
+                       accel->has_pairs ? RTC_GEOMETRY_TYPE_QUAD : RTC_GEOMETRY_TYPE_TRIANGLE);
     if (!geometry)
         return;
     float *vertices = rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0,
                                               RTC_FORMAT_FLOAT3, 3 * sizeof(float), 4ull * count);
     uint32_t *indices = rtcSetNewGeometryBuffer(
-        geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 3 * sizeof(uint32_t), 2ull * count);
+        geometry, RTC_BUFFER_TYPE_INDEX, 0, accel->has_pairs ? RTC_FORMAT_UINT4 : RTC_FORMAT_UINT3,
+        per_face * sizeof(uint32_t), (size_t)per_light * count);
     for (uint32_t i = 0; vertices && indices && i < count; ++i) {
-        static const uint32_t order[6] = {0, 1, 2, 0, 2, 3};
         LightShape shape;
         float3 corners[4];
         light_shape_init(&accel->scene->lights[lights[i]], &shape);
@@ -78,15 +84,15 @@ static void attach_rectangles(Accel *accel, const uint32_t *lights, uint32_t cou
             float *v = vertices + (size_t)3 * (4 * (size_t)i + c);
             v[0] = corners[c].x, v[1] = corners[c].y, v[2] = corners[c].z;
         }
-        for (uint32_t c = 0; c < 6; ++c)
-            indices[6 * (size_t)i + c] = 4 * i + order[c];
+        for (uint32_t c = 0; c < per_light * per_face; ++c)
+            indices[(size_t)per_light * per_face * i + c] = 4 * i + order[c];
     }
     if (!((k - 1) & TWO_SIDED)) {
         rtcSetGeometryIntersectFilterFunction(geometry, accel_skip_back);
         rtcSetGeometryOccludedFilterFunction(geometry, accel_skip_back);
     }
     attach(accel, geometry, k,
-           (GeometryInfo){.shape = HIT_LIGHT, .lights = lights, .per_light = 2});
+           (GeometryInfo){.shape = HIT_LIGHT, .lights = lights, .per_light = per_light});
 }
 
 Status accel_attach_lights(Accel *accel, Error *err)

@@ -4,6 +4,7 @@
 
 #include "sort/accel/accel.h"
 #include "sort/accel/accel_stored.h"
+#include "sort/accel/triangle_pairs.h"
 #include "sort/light/light_shape.h"
 
 /* Ray masks. A geometry that throws shadows has one of the first two, and above them a bit for each of SceneRays
@@ -32,6 +33,8 @@ typedef struct GeometryInfo {
     /* Indices into Scene.lights, one for each per_light primitives of a geometry of lights; else NULL. */
     const uint32_t *lights;
     uint32_t per_light;
+    /* TrianglePairs.triangles, by primitive, borrowed; NULL: primitives are triangles or no mesh's. */
+    const uint32_t *pairs;
 } GeometryInfo;
 
 /* Geometries of lights, behind those of instances (accel_lights.c). */
@@ -44,7 +47,9 @@ struct Accel {
     AccelStore *store;      /* borrowed; NULL: none */
     bool is_in_parts;
     RTCScene top;
-    RTCScene *mesh_scenes;         /* [mesh_count], NULL for flattened meshes */
+    bool has_pairs;        /* triangles of the top scene are in pairs */
+    TrianglePairs *pairs;  /* [mesh_count], zeros where no hierarchy of this Accel is of pairs */
+    RTCScene *mesh_scenes; /* [mesh_count], NULL for flattened meshes */
     StoredMesh **stored_meshes;    /* [mesh_count], in use where mesh_scenes are the store's */
     StoredMesh **stored_instances; /* [instance_count], in use where the instance is_placed */
     GeometryInfo *geometry;        /* [geometry_count] */
@@ -67,9 +72,12 @@ static inline uint64_t surface_order(uint32_t shape, uint32_t triangle)
     return ((uint64_t)shape << 32 | triangle) + 1;
 }
 
-/* Returns HitBatch.shape of a primitive, and changes it into HitBatch.triangle. */
-static inline uint32_t shape_of(const GeometryInfo *info, uint32_t *primitive)
+/* Returns HitBatch.shape of a primitive, and changes it into HitBatch.triangle; *u and *v, where it was hit, become barycentrics
+ * of that. */
+static inline uint32_t shape_of(const GeometryInfo *info, uint32_t *primitive, float *u, float *v)
 {
+    if (info->pairs)
+        *primitive = triangle_of_pair(info->pairs[*primitive], u, v);
     if (!info->lights)
         return info->shape;
     uint32_t light = info->lights[*primitive / info->per_light];

@@ -8,6 +8,7 @@ enum { BUCKETS = 4096 };
 struct StoredMesh {
     Hash128 key;
     RTCScene scene;
+    TrianglePairs pairs; /* owned */
     const void **arrays; /* owned; each is held in the ArrayStore */
     uint32_t array_count, use_count;
     StoredMesh *next;
@@ -63,7 +64,7 @@ AccelStoreStats accel_store_stats(AccelStore *store)
 }
 
 /* Places in memory stand for contents: whoever has the key holds the arrays. */
-Hash128 accel_store_key(const SceneMesh *mesh, const SceneInstance *instance)
+Hash128 accel_store_key(const SceneMesh *mesh, const SceneInstance *instance, bool in_pairs)
 {
     HashState h;
     ASSERT(!mesh->curves);
@@ -71,7 +72,7 @@ Hash128 accel_store_key(const SceneMesh *mesh, const SceneInstance *instance)
     hash128_update_u64(&h, (uint64_t)mesh->vertex_count << 32 | mesh->triangle_count);
     hash128_update_u64(&h, (uintptr_t)mesh->indices);
     hash128_update_u64(&h, (uintptr_t)mesh->positions);
-    hash128_update_u64(&h, mesh->later_count);
+    hash128_update_u64(&h, (uint64_t)mesh->later_count << 1 | in_pairs);
     for (uint32_t k = 0; k < mesh->later_count; ++k)
         hash128_update_u64(&h, (uintptr_t)mesh->later[k].positions);
     hash128_update_u64(&h, instance ? 1 + (uint64_t)instance->key_count : 0);
@@ -109,25 +110,29 @@ StoredMesh *accel_store_find(AccelStore *store, Hash128 key)
 static void stored_destroy(const AccelStore *store, StoredMesh *m)
 {
     rtcReleaseScene(m->scene);
+    triangle_pairs_free(&m->pairs);
     for (uint32_t i = 0; i < m->array_count; ++i)
         array_store_release(store->arrays, m->arrays[i]);
     mem_free((void *)m->arrays);
     mem_free(m);
 }
 
-/* Holds the arrays of the mesh. Returns NULL if there is no memory. */
+/* Holds the arrays of the mesh, and takes the pairs and the scene. Returns NULL if there is no memory. */
 static StoredMesh *stored_create(const AccelStore *store, Hash128 key, const SceneMesh *mesh,
-                                 RTCScene scene)
+                                 TrianglePairs *pairs, RTCScene scene)
 {
     StoredMesh *m = MEM_NEW(StoredMesh);
     const void **arrays = MEM_ARRAY(const void *, (size_t)mesh->later_count + 2);
     if (!m || !arrays) {
         rtcReleaseScene(scene);
+        triangle_pairs_free(pairs);
         mem_free((void *)arrays);
         mem_free(m);
         return NULL;
     }
-    *m = (StoredMesh){.key = key, .scene = scene, .arrays = arrays, .use_count = 1};
+    *m =
+        (StoredMesh){.key = key, .scene = scene, .pairs = *pairs, .arrays = arrays, .use_count = 1};
+    *pairs = (TrianglePairs){0};
     arrays[m->array_count++] = mesh->indices;
     arrays[m->array_count++] = mesh->positions;
     for (uint32_t k = 0; k < mesh->later_count; ++k)
@@ -137,9 +142,10 @@ static StoredMesh *stored_create(const AccelStore *store, Hash128 key, const Sce
     return m;
 }
 
-StoredMesh *accel_store_add(AccelStore *store, Hash128 key, const SceneMesh *mesh, RTCScene scene)
+StoredMesh *accel_store_add(AccelStore *store, Hash128 key, const SceneMesh *mesh,
+                            TrianglePairs *pairs, RTCScene scene)
 {
-    StoredMesh *made = stored_create(store, key, mesh, scene);
+    StoredMesh *made = stored_create(store, key, mesh, pairs, scene);
     if (!made)
         return NULL;
     mutex_lock(&store->lock);
@@ -160,6 +166,11 @@ StoredMesh *accel_store_add(AccelStore *store, Hash128 key, const SceneMesh *mes
 RTCScene accel_stored_scene(const StoredMesh *stored)
 {
     return stored->scene;
+}
+
+const uint32_t *accel_stored_pairs(const StoredMesh *stored)
+{
+    return stored->pairs.triangles;
 }
 
 void accel_store_release(AccelStore *store, StoredMesh *m)

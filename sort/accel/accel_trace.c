@@ -132,10 +132,11 @@ static void skip_past(const struct RTCFilterFunctionNArguments *args)
     for (uint32_t lane = 0; lane < n; ++lane) {
         const GeometryInfo *info = geometry_hit(query->accel, hit, n, lane);
         uint32_t primitive = hit[HIT_PRIMITIVE * n + lane];
-        uint32_t shape = shape_of(info, &primitive);
+        float u = numbers[HIT_U * n + lane], v = numbers[HIT_V * n + lane];
+        uint32_t shape = shape_of(info, &primitive, &u, &v);
         Crossing c = {.order = surface_order(shape, primitive),
                       .t = ray[RAY_T_MAX * n + lane],
-                      .u = numbers[HIT_U * n + lane],
+                      .u = u,
                       .is_curve = info->is_curve};
         if (args->valid[lane] && is_in_sets(query->accel, info, query->open_sets))
             args->valid[lane] = 0;
@@ -281,7 +282,7 @@ void accel_skip_back(const struct RTCFilterFunctionNArguments *args)
 static inline void store_surface(const GeometryInfo *info, uint32_t primitive, float t, float u,
                                  float v, HitBatch *hits, uint32_t i)
 {
-    hits->shape[i] = shape_of(info, &primitive);
+    hits->shape[i] = shape_of(info, &primitive, &u, &v);
     hits->triangle[i] = primitive;
     hits->t[i] = t;
     hits->b1[i] = info->lights ? 0.0f : u;
