@@ -33,9 +33,10 @@ static const char surface_ssl[] =
 #define MATERIALS                                                                                  \
     MATERIAL("matte", "matte\", \"parameters\": {\"albedo\": [0.5, 0, 0.25]}")                     \
     "," MATERIAL("black", "matte\", \"parameters\": {\"albedo\": [0, 0, 0]}") "," MATERIAL(        \
-        "mirror", "mirror\"") "," MATERIAL("glow", "glow\"") "," MATERIAL("glass",                 \
-                                                                          "glass\"") "," MATERIAL( \
-        "veil", "veil\"")
+        "mirror",                                                                                  \
+        "mirror\"") "," MATERIAL("glow", "glow\"") "," MATERIAL("glass",                           \
+                                                                "glass\"") "," MATERIAL("veil",    \
+                                                                                        "veil\"")
 
 /* The point of the plane z = 0 that the camera sees from above, in a spot of no size to speak of, is the origin. Everything is scaled,
  * then moved. */
@@ -51,7 +52,8 @@ typedef struct Quad {
 
 typedef struct Light {
     const char *fields;
-    double turn, size, z; /* turn: 1 shines downwards, -1 upwards; size: of an area_rectangle, or 0 */
+    double turn, size,
+        z; /* turn: 1 shines downwards, -1 upwards; size: of an area_rectangle, or 0 */
 } Light;
 
 #define ACROSS(x0, x1, y, z)                                                                       \
@@ -61,13 +63,10 @@ typedef struct Light {
             x0, y, z                                                                               \
         }                                                                                          \
     }
-#define UNSEEN ", \"invisible_to\": [\"camera\"]"
-#define FLOOR(material)                                                                            \
-    {                                                                                              \
-        "floor", material, "", ACROSS(-4, 4, 4, 0)                                                 \
-    }
-#define SUN  "\"type\": \"distant\", \"irradiance\": [3, 1, 0.5]"
-#define LAMP "\"type\": \"area_rectangle\", \"is_solid\": false, \"radiance\": [3, 1, 0.5]"
+#define UNSEEN          ", \"invisible_to\": [\"camera\"]"
+#define FLOOR(material) {"floor", material, "", ACROSS(-4, 4, 4, 0)}
+#define SUN             "\"type\": \"distant\", \"irradiance\": [3, 1, 0.5]"
+#define LAMP            "\"type\": \"area_rectangle\", \"is_solid\": false, \"radiance\": [3, 1, 0.5]"
 
 static void write_lights(StrBuf *out, const Place *place, const Light *lights, size_t count)
 {
@@ -162,9 +161,9 @@ static void test_shadows_of_suns(void **state)
     const Quad open[] = {FLOOR("matte")}, black[] = {FLOOR("black")}, mirror[] = {FLOOR("mirror")},
                roofed[] = {FLOOR("matte"), {"roof", "matte", UNSEEN, ACROSS(-9, 9, 9, 1)}},
                glazed[] = {FLOOR("matte"), {"roof", "glass", UNSEEN, ACROSS(-9, 9, 9, 1)}},
-               lucent[] = {
-                   FLOOR("matte"),
-                   {"roof", "matte", ", \"invisible_to\": [\"camera\", \"shadow\"]", ACROSS(-9, 9, 9, 1)}};
+               lucent[] = {FLOOR("matte"),
+                           {"roof", "matte", ", \"invisible_to\": [\"camera\", \"shadow\"]",
+                            ACROSS(-9, 9, 9, 1)}};
     const Light down[] = {{SUN, 1, 0, 0}}, up[] = {{SUN, -1, 0, 0}},
                 both[] = {{SUN, 1, 0, 0}, {SUN, -1, 0, 0}},
                 shadowless[] = {{SUN ", \"casts_shadows\": false", 1, 0, 0}},
@@ -221,7 +220,8 @@ static void test_shadows_of_objects_that_shine(void **state)
     check_at(&places[0], glow, 2, NULL, 0, (const double[]){0, 0, 0}, "only what shines");
     check_at(&places[0], lamp, 3, NULL, 0, (const double[]){0.5, 0.5, 0.5}, "an object as a lamp");
     CHECK_IN(1, glow, none, "a sun for others", {0, 0, 0});
-    CHECK_IN(1, lamp, sun, "an object as a lamp, and a sun on the edge's other side", {0.25, 0.25, 0.25});
+    CHECK_IN(1, lamp, sun, "an object as a lamp, and a sun on the edge's other side",
+             {0.25, 0.25, 0.25});
 }
 
 /* The camera looks through a veil that is a quarter red glass and a quarter hole; the rest of it lies in the sun, and what is behind
