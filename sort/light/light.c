@@ -206,9 +206,9 @@ void lights_find_sky(const Lights *lights, const EnvironmentRays *rays, const Wi
         environment_find(e, lights->environment, rays, asked, places);
     if (asked && lights->portals) {
         const PortalPoints at = {positions, rays->normal, rays->sides};
-        WideRow irradiance;
-        portals_irradiance(lights->portals, &at, asked, irradiance);
-        lights_weigh_sky(lights, &at, irradiance, rays->direction, NULL, asked, places);
+        PortalGroups groups;
+        portals_look(lights->portals, &at, asked, &groups);
+        lights_weigh_sky(lights, &at, &groups, rays->direction, NULL, asked, places);
     }
     WIDE_EACH(k, asked) out_skies[k].place = places[k];
 }

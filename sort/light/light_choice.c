@@ -7,6 +7,7 @@
 #include "sort/light/light_state.h"
 
 #include "base/check.h"
+#include <string.h>
 
 bool lights_have_both(const Lights *lights)
 {
@@ -111,9 +112,11 @@ void lights_find_chances(const Lights *lights, const WideRow positions[3], const
         return;
     if (lights->tree)
         light_tree_irradiance_points(lights->tree, positions, normals, live, local);
-    if (lights->portals)
-        portals_irradiance(lights->portals, &(PortalPoints){positions, normals, sides}, live,
-                           through);
+    if (lights->portals) {
+        PortalGroups groups;
+        portals_look(lights->portals, &(PortalPoints){positions, normals, sides}, live, &groups);
+        memcpy(through, groups.irradiance, sizeof through);
+    }
     claim(lights, normals, sides, local, through, out->infinite, sum);
     for (uint32_t k = 0; k < SSL_BLOCK && lights->tree; ++k)
         out->local[k] = share_of_local(lights, local[k], sum[k]);

@@ -11,15 +11,15 @@ static inline float share_of_portals(const Lights *lights, float irradiance)
     return irradiance > 0.0f ? lights->portal_share : 0.0f;
 }
 
-void lights_weigh_sky(const Lights *lights, const PortalPoints *at, const WideRow irradiance,
+void lights_weigh_sky(const Lights *lights, const PortalPoints *at, const PortalGroups *groups,
                       const WideRow directions[3], const PortalDraws *drawn, uint16_t lanes,
                       EnvironmentPlace places[SSL_BLOCK])
 {
     WideRow pdf;
-    portals_density(lights->portals, at, irradiance, directions, drawn, lanes, pdf);
+    portals_density(lights->portals, at, groups, directions, drawn, lanes, pdf);
     WIDE_EACH(k, lanes)
     {
-        float share = share_of_portals(lights, irradiance[k]);
+        float share = share_of_portals(lights, groups->irradiance[k]);
         places[k].pdf = share * pdf[k] + (1.0f - share) * places[k].pdf;
     }
 }
@@ -55,24 +55,27 @@ void lights_draw_sky(const Lights *lights, const PortalPoints *at, WideRow u[2],
 {
     const SceneEnvironment *e = &lights->scene->environment;
     PortalDraws draws;
-    WideRow irradiance;
+    PortalGroups groups;
     if (!lights->portals) {
         environment_draw(e, lights->environment, at->normal, at->sides, u, lanes, out->wi,
                          out->place);
         return;
     }
-    portals_irradiance(lights->portals, at, lanes, irradiance);
-    uint16_t through = split(lights, irradiance, lanes, u[0]);
+    portals_look(lights->portals, at, lanes, &groups);
+    uint16_t through = split(lights, groups.irradiance, lanes, u[0]);
     uint16_t by_table = (uint16_t)(lanes & ~through);
     if (by_table)
         environment_draw(e, lights->environment, at->normal, at->sides, u, by_table, out->wi,
                          out->place);
-    portals_draw(lights->portals, at, irradiance, u, through, &draws);
+    portals_draw(lights->portals, at, &groups, u, through, &draws);
     if (through)
         find_places(lights, at, &draws, through, out->place);
     WIDE_EACH(k, through) wide_set3(out->wi, k, wide_get3(draws.wi, k));
-    lights_weigh_sky(lights, at, irradiance, out->wi, &draws, lanes, out->place);
+    lights_weigh_sky(lights, at, &groups, out->wi, &draws, lanes, out->place);
     WIDE_EACH(k, lanes) out->is_through_portal[k] = through >> k & 1;
+    WIDE_EACH(k, through)
+    if (draws.portal[k] == PORTAL_NONE)
+        out->place[k].pdf = 0.0f;
 }
 
 bool lights_have_portals(const Lights *lights)

@@ -143,9 +143,9 @@ void lights_find_chances(const Lights *lights, const WideRow positions[3], const
  * is_through_portal of these rows. */
 void lights_draw_sky(const Lights *lights, const PortalPoints *at, WideRow u[2], uint16_t lanes,
                      LightRows *out);
-/* Makes the densities of places in directions, as the table draws them, those with which lights_draw_sky does. irradiance: by
- * portals_irradiance. drawn: as in portals_density. There are portals. */
-void lights_weigh_sky(const Lights *lights, const PortalPoints *at, const WideRow irradiance,
+/* Makes the densities of places in directions, as the table draws them, those with which lights_draw_sky does. groups: by
+ * portals_look. drawn: as in portals_density. There are portals. */
+void lights_weigh_sky(const Lights *lights, const PortalPoints *at, const PortalGroups *groups,
                       const WideRow directions[3], const PortalDraws *drawn, uint16_t lanes,
                       EnvironmentPlace places[SSL_BLOCK]);
 /* Returns the probability of choosing a leaf of the tree at a point. */

@@ -3,10 +3,12 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/light/light_shape.h"
+#include "sort/light/portal_tree.h"
 #include "sort/light/rectangle_light.h"
 
 struct Portals {
     LightShape *shapes; /* [count] owned */
+    PortalTree tree;
     uint32_t count;
 };
 
@@ -22,7 +24,7 @@ Status portals_create(const ScenePortal *portals, uint32_t count, Portals **out_
         *out_portals = NULL;
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u portals", count);
     }
-    *made = (Portals){shapes, count};
+    *made = (Portals){.shapes = shapes, .count = count};
     for (uint32_t i = 0; i < count; ++i) {
         const SceneLight same = {.kind = SCENE_LIGHT_RECTANGLE,
                                  .light_to_world = portals[i].portal_to_world,
@@ -30,127 +32,207 @@ Status portals_create(const ScenePortal *portals, uint32_t count, Portals **out_
                                  .size_y_m = portals[i].size_y_m};
         light_shape_init(&same, &shapes[i]);
     }
-    return STATUS_OK;
+    Status status = portal_tree_init(&made->tree, shapes, count, err);
+    if (status != STATUS_OK) {
+        portals_destroy(made);
+        *out_portals = NULL;
+    }
+    return status;
 }
 
 void portals_destroy(Portals *portals)
 {
     if (!portals)
         return;
+    portal_tree_free(&portals->tree);
     mem_free(portals->shapes);
     mem_free(portals);
 }
-
-/* --- what each brings ----------------------------------------------------------------------------- */
 
 static LightQuery query_at(const PortalPoints *at, uint32_t k)
 {
     return (LightQuery){wide_get3(at->position, k), wide_get3(at->normal, k), at->sides[k]};
 }
 
-/* Points of some lanes as rectangles have them, close together. */
-typedef struct Gathered {
-    RectangleLights rows;
-    uint32_t lane[SSL_BLOCK], count;
-} Gathered;
+/* --- groups --------------------------------------------------------------------------------------- */
 
-static void gather(const PortalPoints *at, uint16_t lanes, Gathered *out)
+/* The groups of one lane. */
+typedef struct Cut {
+    uint32_t node[PORTAL_GROUPS_MAX], count;
+    double weight[PORTAL_GROUPS_MAX];
+    double doubt[PORTAL_GROUPS_MAX]; /* how wrong that may be; 0: it is one portal */
+} Cut;
+
+static void add_group(const PortalTree *tree, const LightQuery *from, uint32_t index, Cut *cut)
+{
+    const PortalNode *node = &tree->nodes[index];
+    double weight = portal_node_irradiance(node, from);
+    if (!(weight > 0.0))
+        return;
+    cut->node[cut->count] = index;
+    cut->weight[cut->count] = weight;
+    cut->doubt[cut->count] = portal_node_is_leaf(node) ? 0.0 : portal_node_doubt(node, from);
+    ++cut->count;
+}
+
+/* Returns the group of most doubt; the count: each is one portal. */
+static uint32_t most_doubtful(const Cut *cut)
+{
+    uint32_t best = cut->count;
+    for (uint32_t i = 0; i < cut->count; ++i)
+        if (cut->doubt[i] > (best < cut->count ? cut->doubt[best] : 0.0))
+            best = i;
+    return best;
+}
+
+/* Puts the children of groups in their place, but those that bring nothing. */
+static void find_groups(const PortalTree *tree, const LightQuery *from, Cut *out)
 {
     out->count = 0;
+    add_group(tree, from, 0, out);
+    while (out->count < PORTAL_GROUPS_MAX) {
+        uint32_t group = most_doubtful(out), last = out->count - 1;
+        if (group == out->count)
+            break;
+        uint32_t parted = out->node[group];
+        out->node[group] = out->node[last];
+        out->weight[group] = out->weight[last];
+        out->doubt[group] = out->doubt[last];
+        out->count = last;
+        add_group(tree, from, parted + 1, out);
+        add_group(tree, from, tree->nodes[parted].second, out);
+    }
+}
+
+/* Rectangles that wait for being weighed, and which groups of which lanes they are. */
+typedef struct Gathered {
+    RectangleLights rows;
+    uint32_t lane[SSL_BLOCK], group[SSL_BLOCK], count;
+} Gathered;
+
+static void weigh(Gathered *g, PortalGroups *out)
+{
+    if (g->count > 0)
+        rectangle_lights_irradiance(&g->rows, g->count);
+    for (uint32_t n = 0; n < g->count; ++n)
+        out->weight[g->group[n]][g->lane[n]] = g->rows.irradiance[n];
+    g->count = 0;
+}
+
+/* Gathers a point. */
+static void gather(const PortalPoints *at, uint32_t k, const LightShape *shape, Gathered *out)
+{
+    uint32_t n = out->count++;
+    out->rows.shape[n] = shape;
+    wide_set3(out->rows.position, n, wide_get3(at->position, k));
+    wide_set3(out->rows.normal, n, wide_get3(at->normal, k));
+    out->rows.sides[n] = at->sides[k];
+    out->lane[n] = k;
+}
+
+void portals_look(const Portals *portals, const PortalPoints *at, uint16_t lanes, PortalGroups *out)
+{
+    const PortalTree *tree = &portals->tree;
+    Gathered points = {.count = 0};
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        out->count[k] = 0, out->irradiance[k] = 0.0f;
     WIDE_EACH(k, lanes)
     {
-        uint32_t n = out->count++;
-        wide_set3(out->rows.position, n, wide_get3(at->position, k));
-        wide_set3(out->rows.normal, n, wide_get3(at->normal, k));
-        out->rows.sides[n] = at->sides[k];
-        out->lane[n] = k;
+        const LightQuery from = query_at(at, k);
+        Cut cut;
+        find_groups(tree, &from, &cut);
+        out->count[k] = cut.count;
+        most = cut.count > most ? cut.count : most;
+        for (uint32_t i = 0; i < cut.count; ++i) {
+            out->node[i][k] = cut.node[i];
+            out->weight[i][k] = (float)cut.weight[i];
+        }
     }
+    for (uint32_t i = 0; i < most; ++i)
+        WIDE_EACH(k, lanes)
+        {
+            const PortalNode *node = &tree->nodes[i < out->count[k] ? out->node[i][k] : 0];
+            if (i >= out->count[k] || !portal_node_is_leaf(node))
+                continue;
+            points.group[points.count] = i;
+            gather(at, k, &portals->shapes[node->portal], &points);
+            if (points.count == SSL_BLOCK)
+                weigh(&points, out);
+        }
+    weigh(&points, out);
+    WIDE_EACH(k, lanes)
+    for (uint32_t i = 0; i < out->count[k]; ++i)
+        out->irradiance[k] += out->weight[i][k];
 }
 
-/* Sets what an even sky brings to the points through one portal. */
-static void weigh(const LightShape *shape, Gathered *points, WideRow out_irradiance)
+/* Returns the chance of the portal of a leaf at the point of a lane. */
+static float chance_of(const Portals *portals, const PortalGroups *groups, const LightQuery *from,
+                       uint32_t leaf, uint32_t k)
 {
-    for (uint32_t n = 0; n < points->count; ++n)
-        points->rows.shape[n] = shape;
-    rectangle_lights_irradiance(&points->rows, points->count);
-    for (uint32_t n = 0; n < points->count; ++n)
-        out_irradiance[points->lane[n]] = points->rows.irradiance[n];
-}
-
-void portals_irradiance(const Portals *portals, const PortalPoints *at, uint16_t lanes,
-                        WideRow out_irradiance)
-{
-    Gathered points;
-    WideRow one;
-    WIDE_EACH(k, lanes) out_irradiance[k] = 0.0f;
-    if (lanes == 0)
-        return;
-    gather(at, lanes, &points);
-    for (uint32_t i = 0; i < portals->count; ++i) {
-        weigh(&portals->shapes[i], &points, one);
-        WIDE_EACH(k, lanes) out_irradiance[k] += one[k];
+    for (uint32_t i = 0; i < groups->count[k]; ++i) {
+        uint32_t node = groups->node[i][k];
+        if (leaf >= node && leaf < portals->tree.nodes[node].end)
+            return groups->weight[i][k] / groups->irradiance[k] *
+                   (float)portal_tree_chance(&portals->tree, node, leaf, from);
     }
-}
-
-/* Sets the chances of a portal at points whose irradiances by all are given. */
-static void find_chances(const Portals *portals, uint32_t i, Gathered *points,
-                         const WideRow irradiance, WideRow out_chance)
-{
-    weigh(&portals->shapes[i], points, out_chance);
-    for (uint32_t n = 0; n < points->count; ++n)
-        out_chance[points->lane[n]] /= irradiance[points->lane[n]];
+    return 0.0f;
 }
 
 /* --- drawing -------------------------------------------------------------------------------------- */
 
-/* Chooses a portal for each of `lanes`; out_u: what the choice leaves of u. The last one that is possible takes what rounding
- * leaves. */
-static void choose(const Portals *portals, const PortalPoints *at, const WideRow irradiance,
-                   const WideRow u, uint16_t lanes, uint32_t *out_portal, WideRow out_u)
+/* Chooses a portal for a lane; *u: becomes what the choice leaves of it. The last group that is possible takes what rounding leaves.
+ * Returns PORTAL_NONE if the group that is chosen lights the point by none. */
+static uint32_t choose(const Portals *portals, const PortalGroups *groups, const LightQuery *from,
+                       uint32_t k, float *u)
 {
-    Gathered points;
-    WideRow begin = {0}, chance;
-    uint16_t open = lanes;
-    if (portals->count == 1) {
-        WIDE_EACH(k, lanes) out_portal[k] = 0, out_u[k] = u[k];
-        return;
+    uint32_t chosen = PORTAL_NODE_NONE;
+    float begin = 0.0f, left = 0.0f;
+    if (portals->count == 1)
+        return 0;
+    for (uint32_t i = 0; i < groups->count[k] && !(*u < begin); ++i) {
+        float chance = groups->weight[i][k] / groups->irradiance[k];
+        if (!(chance > 0.0f))
+            continue;
+        chosen = groups->node[i][k];
+        left = (*u - begin) / chance;
+        begin += chance;
     }
-    gather(at, lanes, &points);
-    for (uint32_t i = 0; i < portals->count && open; ++i) {
-        find_chances(portals, i, &points, irradiance, chance);
-        WIDE_EACH(k, open)
-        {
-            if (!(chance[k] > 0.0f))
-                continue;
-            out_portal[k] = i;
-            out_u[k] = clampf((u[k] - begin[k]) / chance[k], 0.0f, 0x1.fffffep-1f);
-            begin[k] += chance[k];
-            if (u[k] < begin[k])
-                open = (uint16_t)(open & ~(1u << k));
-        }
-    }
+    ASSERT(chosen != PORTAL_NODE_NONE);
+    double rest = (double)clampf(left, 0.0f, 0x1.fffffep-1f);
+    chosen = portal_tree_descend(&portals->tree, chosen, from, &rest);
+    *u = minf((float)rest, 0x1.fffffep-1f);
+    return chosen == PORTAL_NODE_NONE ? PORTAL_NONE : portals->tree.nodes[chosen].portal;
 }
 
-void portals_draw(const Portals *portals, const PortalPoints *at, const WideRow irradiance,
+void portals_draw(const Portals *portals, const PortalPoints *at, const PortalGroups *groups,
                   const WideRow u[2], uint16_t lanes, PortalDraws *out_draws)
 {
-    Gathered points;
-    WideRow left;
+    Gathered points = {.count = 0};
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         out_draws->portal[k] = PORTAL_NONE;
-    if (lanes == 0)
-        return;
-    choose(portals, at, irradiance, u[0], lanes, out_draws->portal, left);
-    gather(at, lanes, &points);
-    for (uint32_t n = 0; n < points.count; ++n) {
-        uint32_t k = points.lane[n];
-        ASSERT(out_draws->portal[k] < portals->count);
-        points.rows.shape[n] = &portals->shapes[out_draws->portal[k]];
-        points.rows.u[0][n] = left[k], points.rows.u[1][n] = u[1][k];
+    WIDE_EACH(k, lanes)
+    {
+        const LightQuery from = query_at(at, k);
+        float left = u[0][k];
+        uint32_t portal = choose(portals, groups, &from, k, &left);
+        wide_set3(out_draws->wi, k, f3(0.0f, 0.0f, 1.0f));
+        out_draws->pdf[k] = 0.0f;
+        if (portal == PORTAL_NONE)
+            continue;
+        points.rows.u[0][points.count] = left, points.rows.u[1][points.count] = u[1][k];
+        gather(at, k, &portals->shapes[portal], &points);
+        out_draws->portal[k] = portal;
     }
+    if (points.count == 0)
+        return;
     rectangle_lights_sample(&points.rows, points.count);
     for (uint32_t n = 0; n < points.count; ++n) {
         uint32_t k = points.lane[n];
+        if (!points.rows.is_seen[n] || !(points.rows.pdf[n] > 0.0f)) {
+            out_draws->portal[k] = PORTAL_NONE;
+            continue;
+        }
         wide_set3(out_draws->wi, k, wide_get3(points.rows.wi, n));
         out_draws->pdf[k] = points.rows.pdf[n];
     }
@@ -168,33 +250,33 @@ static float density_of(const LightShape *shape, const LightQuery *from, float3 
                : 0.0f;
 }
 
-void portals_density(const Portals *portals, const PortalPoints *at, const WideRow irradiance,
+/* Returns the sum over the portals that a ray passes. drawn: the one of which `pdf` is known; PORTAL_NONE: none. */
+static float density_at(const Portals *portals, const PortalGroups *groups, const LightQuery *from,
+                        float3 direction, uint32_t drawn, float pdf, uint32_t k)
+{
+    PortalPass pass;
+    float sum = 0.0f;
+    portal_pass_begin(&pass, &portals->tree, from->position, direction);
+    for (uint32_t leaf; (leaf = portal_pass_next(&pass)) != PORTAL_NODE_NONE;) {
+        uint32_t portal = portals->tree.nodes[leaf].portal;
+        float own = portal == drawn ? pdf : density_of(&portals->shapes[portal], from, direction);
+        if (own > 0.0f)
+            sum += portals->count == 1 ? own : own * chance_of(portals, groups, from, leaf, k);
+    }
+    return sum;
+}
+
+void portals_density(const Portals *portals, const PortalPoints *at, const PortalGroups *groups,
                      const WideRow directions[3], const PortalDraws *drawn, uint16_t lanes,
                      WideRow out_pdf)
 {
-    WIDE_EACH(k, lanes) out_pdf[k] = 0.0f;
-    for (uint32_t i = 0; i < portals->count; ++i) {
-        WideRow pdf, chance;
-        Gathered points;
-        uint16_t passed = 0;
-        WIDE_EACH(k, lanes)
-        {
-            const LightQuery from = query_at(at, k);
-            if (!(irradiance[k] > 0.0f))
-                continue;
-            pdf[k] = drawn && drawn->portal[k] == i
-                         ? drawn->pdf[k]
-                         : density_of(&portals->shapes[i], &from, wide_get3(directions, k));
-            passed = (uint16_t)(passed | (uint32_t)(pdf[k] > 0.0f) << k);
-        }
-        if (passed == 0)
-            continue;
-        if (portals->count == 1) {
-            WIDE_EACH(k, passed) out_pdf[k] = pdf[k];
-            return;
-        }
-        gather(at, passed, &points);
-        find_chances(portals, i, &points, irradiance, chance);
-        WIDE_EACH(k, passed) out_pdf[k] += chance[k] * pdf[k];
+    WIDE_EACH(k, lanes)
+    {
+        const LightQuery from = query_at(at, k);
+        out_pdf[k] = groups->irradiance[k] > 0.0f
+                         ? density_at(portals, groups, &from, wide_get3(directions, k),
+                                      drawn ? drawn->portal[k] : PORTAL_NONE,
+                                      drawn ? drawn->pdf[k] : 0.0f, k)
+                         : 0.0f;
     }
 }

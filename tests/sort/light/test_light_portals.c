@@ -46,18 +46,13 @@ static float density(const Lights *lights, float3 position, float3 normal, float
     return hit.pdf_solid_angle;
 }
 
-/* Four portals, of which two overlap and one is seen from behind, at several scales and places, with and without a sun and a lamp
- * to choose from. Directions drawn have the densities that rays there have, but for some at the edges. */
-static void check_densities(float scale, float3 origin, bool has_others)
+/* Directions drawn, with and without a sun and a lamp to choose from, have the densities that rays there have, but for some at the
+ * edges. */
+static void check_densities_of(const ScenePortal *portals, uint32_t count, float scale,
+                               float3 origin, bool has_others)
 {
     enum { SAMPLES = 20000 };
     const Sampler independent = {SAMPLER_INDEPENDENT};
-    const float3 front = f3_madd(origin, scale, f3(1, 1, 0));
-    const ScenePortal portals[] = {
-        portal_at(front, f3(-1, 0, 0), scale, 0.8f * scale),
-        portal_at(front, f3(-1, -0.2f, 0.1f), 0.4f * scale, 0.3f * scale),
-        portal_at(f3_madd(origin, scale, f3(0, 2, 0.3f)), f3(0, -1, 0), scale, 0.5f * scale),
-        portal_at(f3_madd(origin, scale, f3(0, 1, -2)), f3(0, 0, -1), scale, scale)};
     SceneFixture *f = fixture_create();
     if (has_others) {
         fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_DISTANT,
@@ -68,7 +63,7 @@ static void check_densities(float scale, float3 origin, bool has_others)
                                           mat4_translate(f3_madd(origin, scale, f3(0, 0.5f, 1))),
                                       .emission = f3_splat(0.3f * scale * scale)});
     }
-    Lights *lights = make_lights(f, portals, SORT_COUNT_OF(portals));
+    Lights *lights = make_lights(f, portals, count);
     assert_true(lights_have_portals(lights));
     uint32_t found = 0, differ = 0;
     ZTest surfaces = {0}, fibres = {0};
@@ -103,6 +98,18 @@ static void check_densities(float scale, float3 origin, bool has_others)
     fixture_destroy(f);
 }
 
+/* Four portals, of which two overlap and one is seen from behind, at several scales and places. */
+static void check_densities(float scale, float3 origin, bool has_others)
+{
+    const float3 front = f3_madd(origin, scale, f3(1, 1, 0));
+    const ScenePortal portals[] = {
+        portal_at(front, f3(-1, 0, 0), scale, 0.8f * scale),
+        portal_at(front, f3(-1, -0.2f, 0.1f), 0.4f * scale, 0.3f * scale),
+        portal_at(f3_madd(origin, scale, f3(0, 2, 0.3f)), f3(0, -1, 0), scale, 0.5f * scale),
+        portal_at(f3_madd(origin, scale, f3(0, 1, -2)), f3(0, 0, -1), scale, scale)};
+    check_densities_of(portals, SORT_COUNT_OF(portals), scale, origin, has_others);
+}
+
 static void test_portals_have_one_density(void **state)
 {
     (void)state;
@@ -111,6 +118,93 @@ static void test_portals_have_one_density(void **state)
         for (int has_others = 0; has_others < 2; ++has_others)
             check_densities(scales[k], f3(0, 0, 0), has_others);
     check_densities(1.0f, f3(1e4f, 10.0f, -1e4f), false);
+}
+
+enum { MANY = 600, ACROSS = 20 };
+
+/* Places portals around a point: in a front of windows, in a roof, at its own place with all sizes, and anywhere, facing anywhere. */
+static void place_many(ScenePortal out[MANY], float scale, float3 origin)
+{
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    for (uint32_t i = 0; i < MANY; ++i) {
+        const SampleKey key = sample_key(7, 0, i, 33);
+        float2 a = sampler_2d(&independent, key, 1), b = sampler_2d(&independent, key, 3),
+               c = sampler_2d(&independent, key, 5);
+        float row = (float)(i / ACROSS % ACROSS), column = (float)(i % ACROSS);
+        float3 place = f3(1.0f, 0.3f * row - 1.0f, 0.3f * (column - 0.5f * ACROSS));
+        float3 direction = f3(-1, 0, 0);
+        float size = 0.2f * scale;
+        if (i >= 200 && i < 300) {
+            place = f3(row - 12.0f, 2.0f, 0.5f * (column - 0.5f * ACROSS));
+            direction = f3(0, -1, 0);
+        } else if (i >= 300 && i < 320) {
+            place = f3(-0.7f, 0.4f, 0.5f);
+            direction = f3(1, 0.1f * a.x, 0.1f * a.y);
+            size = scale * 0.01f * (float)(i - 299);
+        } else if (i >= 320) {
+            place = f3(8.0f * a.x - 4.0f, 8.0f * a.y - 4.0f, 8.0f * b.x - 4.0f);
+            direction = f3(c.x - 0.5f, c.y - 0.5f, b.y - 0.5f);
+            size = i % 7 == 0 ? scale : size;
+        }
+        out[i] = portal_at(f3_madd(origin, scale, place), direction, size, 0.7f * size);
+    }
+}
+
+/* So do hundreds, of which most are weighed together: in a front, in a roof, many that overlap, and some that face anywhere; and some
+ * more than are weighed one by one. */
+static void test_many_portals_have_one_density(void **state)
+{
+    (void)state;
+    static ScenePortal portals[MANY];
+    const float scales[] = {1e-3f, 1.0f, 1e3f};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(scales); ++k) {
+        place_many(portals, scales[k], f3(0, 0, 0));
+        check_densities_of(portals, MANY, scales[k], f3(0, 0, 0), k != 1);
+        check_densities_of(portals, 200, scales[k], f3(0, 0, 0), k == 1);
+        check_densities_of(portals + 320, 20, scales[k], f3(0, 0, 0), false);
+    }
+    place_many(portals, 1.0f, f3(1e4f, 10.0f, -1e4f));
+    check_densities_of(portals, MANY, 1.0f, f3(1e4f, 10.0f, -1e4f), false);
+}
+
+/* Each of hundreds in a front is drawn at least about as often as what an even sky brings through it, from anywhere before it: rarer
+ * ones would be bright dots. */
+static void test_many_portals_have_their_parts(void **state)
+{
+    (void)state;
+    enum { COUNT = 900 };
+    static ScenePortal front[COUNT];
+    const float size = 0.3f;
+    const float3 points[] = {{0, 0, 0.4f}, {-1, 2, 0.1f}, {0, 4.5f, 2}, {3, -3, 5}, {0, 0, 30}};
+    const float3 normals[] = {{0, 1, 0}, {0, 0, 1}, {-0.6f, 0, 0.8f}};
+    for (uint32_t i = 0; i < COUNT; ++i)
+        front[i] = portal_at(f3((float)(i % 30) - 14.5f, (float)(i / 30) - 14.5f, 0), /* */
+                             f3(0, 0, 1), size, size);
+    SceneFixture *f = fixture_create();
+    Lights *lights = make_lights(f, front, COUNT);
+    double least = 1e30;
+    for (uint32_t k = 0; k < SORT_COUNT_OF(points) * SORT_COUNT_OF(normals); ++k) {
+        const float3 from = points[k % SORT_COUNT_OF(points)];
+        const float3 normal = f3_neg(normals[k / SORT_COUNT_OF(points)]);
+        double cosines[COUNT], all = 0.0;
+        float3 ways[COUNT];
+        for (uint32_t i = 0; i < COUNT; ++i) {
+            const mat4 *m = &front[i].portal_to_world;
+            float3 way = f3_sub(f3(m->m[0][3], m->m[1][3], m->m[2][3]), from);
+            double distance = (double)f3_length(way);
+            ways[i] = f3_normalize(way);
+            cosines[i] = fmax((double)f3_dot(ways[i], normal), 0.0);
+            all += cosines[i] * (double)(size * size) * (double)from.z / pow(distance, 3.0);
+        }
+        for (uint32_t i = 0; i < COUNT; ++i)
+            if (cosines[i] > 0.1)
+                least =
+                    fmin(least, (double)density(lights, from, normal, ways[i]) * all / cosines[i]);
+    }
+    print_message("at least %.3g of its part\n", least);
+    assert_true(least > 0.25);
+    lights_destroy(lights);
+    fixture_destroy(f);
 }
 
 /* Counts samples of the sky from a surface below (0, 1, 0) that go through a square there, with an edge of 0.5, by its quarters. Returns
@@ -190,6 +284,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_portals_have_one_density),
+        cmocka_unit_test(test_many_portals_have_one_density),
+        cmocka_unit_test(test_many_portals_have_their_parts),
         cmocka_unit_test(test_portals_are_drawn_evenly),
         cmocka_unit_test(test_portals_are_seen_from_their_front),
     };
