@@ -106,7 +106,7 @@ static void send_to_lens(Wave *w, uint32_t i, SurfaceLane surface, const CameraL
     Ray ray = {.origin = link->origin, .t_min = link->t_min, .time = w->rays.time[i]};
     ray.t_max = ray_between(link->origin, ray_leave(&at, f3_neg(link->direction)), link->direction,
                             &ray.direction);
-    uint32_t shadow = shadow_queue_add(&w->shadow, i, w->paths[i].event, 0);
+    uint32_t shadow = shadow_queue_add(w, &w->shadow, i, 0);
     w->shadow.lights[shadow].is_cone = false;
     w->shadow.diffs[shadow] = link->diff;
     w->light_paths->film_px[shadow] = link->film_px;

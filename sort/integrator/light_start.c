@@ -160,7 +160,7 @@ static void look_back(Wave *w, uint32_t i, const SurfacePoint *at)
     float3 to = end->error_m > 0.0f ? ray_leave(end, f3_neg(back)) : end->P;
     if (!trail->is_infinite)
         ray.t_max = ray_between(ray.origin, to, back, &ray.direction);
-    uint32_t shadow = shadow_queue_add(&w->shadow, i, w->paths[i].event, 0);
+    uint32_t shadow = shadow_queue_add(w, &w->shadow, i, 0);
     ray_batch_set(&w->shadow.batch.rays, shadow, &ray);
     w->shadow.batch.open_sets[shadow] = 0;
 }

@@ -19,10 +19,9 @@ void occlusion_send(Wave *w, ShadowQueue *queue, uint32_t i, const SurfaceHit *h
                .direction = wi,
                .t_max = s->ao_distance_m,
                .time = w->rays.time[i]};
-    uint32_t shadow = shadow_queue_add(queue, i, path->event, hit->depth + 1);
+    uint32_t shadow = shadow_queue_add(w, queue, i, hit->depth + 1);
     ray_batch_set(&queue->batch.rays, shadow, &ray);
     shadow_queue_set_light(queue, shadow, light, 0);
-    queue->lights[shadow].is_cone = path->history.is_cone;
     footprint_cone(wi, footprint_width(hit), 0.5f * SORT_INV_PI, &queue->diffs[shadow]);
     /* A normal that leans away from its surface has directions that go into it. */
     if (f3_dot(wi, hit->Ng) <= 0.0f)

@@ -211,10 +211,8 @@ SORT_ALWAYS_INLINE uint32_t send_shadow_ray(Wave *w, uint32_t i, SurfaceLane sur
                                             const LightRows *lights, const RayRows *aim,
                                             Spectrum factor)
 {
-    uint32_t k = surface.lane, event = w->paths[i].event;
-    uint32_t shadow = shadow_queue_add(&w->shadow, i, event, surface_depth(surface) + 1);
-    /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
-    w->shadow.lights[shadow].is_cone = w->paths[i].history.is_cone;
+    uint32_t k = surface.lane;
+    uint32_t shadow = shadow_queue_add(w, &w->shadow, i, surface_depth(surface) + 1);
     Spectrum light = light_of(w, i, shadow, surface, lights, factor);
     ray_batch_aim(&w->shadow.batch.rays, shadow, wide_get3(aim->origin, k),
                   wide_get3(aim->direction, k), aim->t_max[k]);
@@ -315,8 +313,7 @@ void points_sample_lamps(Wave *w, const PointBlock *points, const BsdfBlock *blo
         SurfaceLane surface = {points->surfaces, k};
         if (!takes_light(block, points->surfaces, facing, k, wide_get3(lights.wi, k)))
             continue;
-        uint32_t shadow = shadow_queue_add(queue, i, w->paths[i].event, surface_depth(surface) + 1);
-        queue->lights[shadow].is_cone = w->paths[i].history.is_cone;
+        uint32_t shadow = shadow_queue_add(w, queue, i, surface_depth(surface) + 1);
         ray_batch_aim(&queue->batch.rays, shadow, wide_get3(aim.origin, k),
                       wide_get3(aim.direction, k), aim.t_max[k]);
         shadow_queue_set_light(queue, shadow, part_seen(&w->paths[i], (BsdfPoint){block, k}), 0);

@@ -17,8 +17,10 @@ static void find_alpha(const Wave *w, const ShadowQueue *q, const uint32_t *met,
         out->depth[k] = (int32_t)q->lights[i].depth;
         const Path *path = &w->paths[q->lights[i].path];
         out->draw[k] = wave_draw(path, crossing);
-        out->history[k] = path->history;
+        out->history[k] = q->histories ? q->histories[i] : path->history;
         out->history[k].kind = RAY_SHADOW;
+        out->history[k].transparent =
+            (uint16_t)minf((float)out->history[k].transparent + (float)(crossing - 1), UINT16_MAX);
         out->history[k].is_cone = q->lights[i].is_cone;
     }
     hit_surfaces(

@@ -187,6 +187,8 @@ static void record_scatter(PathHistory *history, uint32_t flags)
 {
     if (flags & SSL_LOBE_TRANSPARENT) {
         count_up(&history->transparent);
+        if (flags & SSL_LOBE_PORTAL)
+            count_up(&history->portal);
         return;
     }
     bool is_diffuse = flags & SSL_LOBE_DIFFUSE;

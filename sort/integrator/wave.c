@@ -124,13 +124,25 @@ static bool note_reads(Wave *w, Arena *arena)
 /* Two samples without AOVs fill a cache line. */
 enum { SAMPLE_ALIGN = SORT_CACHE_LINE / 2 };
 
-static Status create_queue(Arena *arena, uint32_t capacity, ShadowQueue *out_queue, Error *err)
+/* Returns whether some kernel of alpha reads how often a path was scattered or went straight on. */
+static bool alpha_reads_counts(const WaveShared *s)
 {
-    *out_queue = (ShadowQueue){.lights = ARENA_ARRAY(arena, ShadowLight, capacity),
-                               .diffs = ARENA_ARRAY(arena, RayDiff, capacity)};
-    if (!out_queue->lights || !out_queue->diffs)
+    for (uint32_t m = 0; m < s->scene->material_count; ++m)
+        if (material_set_get(s->materials, m)->programs[SSL_KERNEL_OPACITY].reads_counts)
+            return true;
+    return false;
+}
+
+static Status create_queue(const Wave *w, Arena *arena, ShadowQueue *out_queue, Error *err)
+{
+    bool has_histories = alpha_reads_counts(w->shared);
+    *out_queue = (ShadowQueue){.lights = ARENA_ARRAY(arena, ShadowLight, w->capacity),
+                               .diffs = ARENA_ARRAY(arena, RayDiff, w->capacity)};
+    if (has_histories)
+        out_queue->histories = ARENA_ARRAY(arena, PathHistory, w->capacity);
+    if (!out_queue->lights || !out_queue->diffs || (has_histories && !out_queue->histories))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
-    return shadow_batch_create(arena, capacity, &out_queue->batch, err);
+    return shadow_batch_create(arena, w->capacity, &out_queue->batch, err);
 }
 
 /* Creates the queue of the rays of a layer, if the film has it. */
@@ -141,7 +153,7 @@ static Status create_layer_queue(const Wave *w, FilmAov layer, Arena *arena,
         return STATUS_OK;
     if (!(*out_queue = ARENA_NEW(arena, ShadowQueue)))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
-    return create_queue(arena, w->capacity, *out_queue, err);
+    return create_queue(w, arena, *out_queue, err);
 }
 
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
@@ -167,7 +179,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
             return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
         TRY(hit_batch_create(arena, capacity, w->caught, err));
     }
-    TRY(create_queue(arena, capacity, &w->shadow, err));
+    TRY(create_queue(w, arena, &w->shadow, err));
     if (shared->sight && !(w->shadow.sight = ARENA_ARRAY(arena, uint32_t, capacity)))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     TRY(create_layer_queue(w, FILM_AOV_AMBIENT_OCCLUSION, arena, &w->occlusion, err));

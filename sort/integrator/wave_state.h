@@ -80,7 +80,8 @@ typedef struct ShadowLight {
     /* Contribution to the path's sample if nothing lies between. */
     Spectrum light;
     uint32_t light_group;
-    /* PathHistory.is_cone and path depth of the surfaces that the shadow ray meets. */
+    /* PathHistory.is_cone, as samples of one pixel share the shadow ray's footprint if they share that of the surface; and path
+     * depth of the surfaces that the shadow ray meets. */
     bool is_cone;
     uint32_t depth;
     uint32_t event; /* Path.event where the ray begins: the path may have gone on since */
@@ -93,6 +94,8 @@ typedef struct ShadowQueue {
     ShadowLight *lights; /* by ray */
     RayDiff *diffs;      /* by ray: the differential, while WaveReads.shadow_footprints */
     uint32_t *sight;     /* by ray: the light of WaveShared.sight; NULL unless that is there */
+    /* By ray: of its path where the ray begins; NULL unless kernels of alpha read how often a path was scattered. */
+    PathHistory *histories;
 } ShadowQueue;
 
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
@@ -429,15 +432,20 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
 void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                        uint32_t at);
 
-/* Returns a place in the queue for a shadow ray of path i, which is traced unless its light turns out to be black. */
-static inline uint32_t shadow_queue_add(ShadowQueue *queue, uint32_t i, uint32_t event,
+/* Returns a place in the queue for a shadow ray of path i as it is now, which is traced unless its light turns out to be black. depth: of
+ * the surfaces that it meets. */
+static inline uint32_t shadow_queue_add(const Wave *w, ShadowQueue *queue, uint32_t i,
                                         uint32_t depth)
 {
     ASSERT(queue->count < queue->batch.capacity);
+    const Path *path = &w->paths[i];
     uint32_t shadow = queue->count++;
     queue->lights[shadow].path = i;
-    queue->lights[shadow].event = event;
+    queue->lights[shadow].event = path->event;
     queue->lights[shadow].depth = depth;
+    queue->lights[shadow].is_cone = path->history.is_cone;
+    if (queue->histories)
+        queue->histories[shadow] = path->history;
     queue->batch.state[shadow] = SHADOW_QUEUED;
     return shadow;
 }

@@ -128,10 +128,10 @@ static bool has_lobe(const Render *r, const SslProgramInfo *info, uint32_t flags
 /* Returns what of a program cannot be followed, or NULL. */
 static const char *unknown_code(const Render *r, const MaterialProgram *program)
 {
-    static const GlobalRow path_globals[] = {GLOBAL_path_depth,       GLOBAL_ray_kind,
-                                             GLOBAL_ray_length,       GLOBAL_diffuse_depth,
-                                             GLOBAL_glossy_depth,     GLOBAL_transmission_depth,
-                                             GLOBAL_transparent_depth};
+    static const GlobalRow path_globals[] = {GLOBAL_path_depth,        GLOBAL_ray_kind,
+                                             GLOBAL_ray_length,        GLOBAL_diffuse_depth,
+                                             GLOBAL_glossy_depth,      GLOBAL_transmission_depth,
+                                             GLOBAL_transparent_depth, GLOBAL_portal_depth};
     const SslProgramInfo *info = program->info;
     for (size_t k = 0; k < SORT_COUNT_OF(path_globals); ++k)
         if ((info->globals_value | info->globals_derivs) >> path_globals[k] & 1)

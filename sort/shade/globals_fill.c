@@ -56,8 +56,9 @@ static void write_uvw(const Writer *w, const SurfaceBlock *b)
 
 static void write_history(const Writer *w, const SurfaceBlock *b)
 {
-    static const GlobalRow rows[] = {GLOBAL_ray_kind, GLOBAL_diffuse_depth, GLOBAL_glossy_depth,
-                                     GLOBAL_transmission_depth, GLOBAL_transparent_depth};
+    static const GlobalRow rows[] = {GLOBAL_ray_kind,          GLOBAL_diffuse_depth,
+                                     GLOBAL_glossy_depth,      GLOBAL_transmission_depth,
+                                     GLOBAL_transparent_depth, GLOBAL_portal_depth};
     WideInts values[SORT_COUNT_OF(rows)];
     uint64_t any = 0;
     for (uint32_t r = 0; r < SORT_COUNT_OF(rows); ++r)
@@ -69,6 +70,7 @@ static void write_history(const Writer *w, const SurfaceBlock *b)
         values[0][k] = (int32_t)h->kind;
         values[1][k] = h->diffuse, values[2][k] = h->glossy;
         values[3][k] = h->transmission, values[4][k] = h->transparent;
+        values[5][k] = h->portal;
     }
     for (uint32_t r = 0; r < SORT_COUNT_OF(rows); ++r)
         write_rows(w, rows[r], values[r], 1);

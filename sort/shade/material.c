@@ -59,6 +59,7 @@ static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Ma
     TRY(fill_program(set, m, p, &build->error));
     p->parts = material_program_parts(p->info);
     p->reads_bounces = material_program_reads_bounces(p->info);
+    p->reads_counts = material_program_reads_counts(p->info);
     p->reads_viewer = material_program_reads_viewer(p->info);
     p->kernel = ssl_program_kernel(p->program);
     return STATUS_OK;

@@ -30,6 +30,7 @@ typedef struct MaterialProgram {
     TexOptions *site_options; /* [info->texture_site_count] */
     bool is_stochastic;       /* a site has TEX_FILTER_STOCHASTIC */
     bool reads_bounces;       /* the kernel reads by which lobes the path was scattered */
+    bool reads_counts;        /* it reads how often, or how often the path went straight on */
     bool reads_viewer;        /* it reads from where the surface is seen */
     uint32_t parts;           /* HitParts that the kernel reads; hit.h */
     _Atomic uint64_t *faults; /* [info->fault_site_count] number of points that had the fault */

@@ -38,6 +38,14 @@ bool material_program_reads_bounces(const SslProgramInfo *info)
            reads(rows, GLOBAL_glossy_depth) || reads(rows, GLOBAL_transmission_depth);
 }
 
+bool material_program_reads_counts(const SslProgramInfo *info)
+{
+    uint64_t rows = info->globals_value | info->globals_derivs;
+    return reads(rows, GLOBAL_diffuse_depth) || reads(rows, GLOBAL_glossy_depth) ||
+           reads(rows, GLOBAL_transmission_depth) || reads(rows, GLOBAL_transparent_depth) ||
+           reads(rows, GLOBAL_portal_depth);
+}
+
 bool material_program_reads_viewer(const SslProgramInfo *info)
 {
     uint64_t rows = info->globals_value | info->globals_derivs;

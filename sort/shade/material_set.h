@@ -61,6 +61,8 @@ Status material_links_gather(const MaterialSet *set, StrBuf *diagnostics,
 uint32_t material_program_parts(const SslProgramInfo *info);
 /* Returns whether it reads by which lobes the path was scattered before. */
 bool material_program_reads_bounces(const SslProgramInfo *info);
+/* Returns whether it reads how often the path was scattered, by kinds, or went straight on. */
+bool material_program_reads_counts(const SslProgramInfo *info);
 /* Returns whether it reads the direction to the viewer or the side that is seen, other than by a normal that faces the viewer. */
 bool material_program_reads_viewer(const SslProgramInfo *info);
 /* An error about a field of material m: `section`.`name`, each "" for none. */

@@ -175,6 +175,41 @@ def world_for_the_camera_alone():
     world.show(world.output("ShaderNodeMixRGB", 0, None, Fac=seen, Color1=(1, 0, 0, 1), Color2=(0.1, 0.5, 0.3, 1)))
 
 
+def counts(maker, *names):
+    """Colours of 0.2 and a tenth of each count of Light Path."""
+    path = maker.new("ShaderNodeLightPath")
+    parts = [maker.output("ShaderNodeMath", 0, {"operation": "MULTIPLY_ADD"}, Value=path.outputs[name], Value_001=0.1, Value_002=0.2)
+             for name in names]
+    return maker.join(*parts)
+
+
+@picture("ShaderNodeLightPath", 0.01)
+def world_that_counts_bounces():
+    """As the camera sees it, and in a mirror; in Cycles it is one bounce further away than other things."""
+    world = World()
+    world.show(counts(world, "Ray Depth", "Glossy Depth", "Transparent Depth"))
+    mirror = Tile(kit.add_plane("Mirror", 6, location=(3, 2, -1)))
+    mirror.surface(mirror.output("ShaderNodeBsdfGlossy", 0, None, Roughness=0.0))
+
+
+@picture("ShaderNodeLightPath", 0.02)
+def shadows_that_count_scatters():
+    """Below two sheets of glass, on a floor that is half glass before another one."""
+    kit.empty_scene(samples=256)
+    for z, size in ((5, 20), (6, 12)):
+        sheet = Tile(kit.add_plane(f"Sheet {z}", size, location=(2, 0, z)))
+        sheet.surface(sheet.output("ShaderNodeBsdfTransparent", 0, None, Color=counts(sheet, "Diffuse Depth", "Transparent Depth", "Ray Depth")))
+    floor = Tile(kit.add_plane("Floor", 4, location=(1.5, 0, 0)))
+    parts = [floor.output("ShaderNodeBsdfDiffuse"), floor.output("ShaderNodeBsdfTransparent")]
+    mix = floor.new("ShaderNodeMixShader", None, Fac=0.5)
+    for part, socket in zip(parts, mix.inputs[1:]):
+        kit.link(part, socket)
+    floor.surface(mix.outputs[0])
+    kit.material_of(kit.add_plane("Ground", 8, location=(0, 0, -1)), "ShaderNodeBsdfDiffuse")
+    kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.2, 0.1, 0)).data.energy = 50
+    kit.add_camera((0, 0, 4.5))
+
+
 def white_floor(kind, place, **settings):
     """A Lambert plane from above, and a light with nodes: its Emission node."""
     scene = kit.empty_scene(samples=256)
@@ -406,6 +441,19 @@ def floor_below_a_portal():
     kit.add_camera((0, -7, 0.8), (math.pi / 2, 0, 0))
     roof = Tile(kit.add_plane("Portal", 4, location=(0.5, 0, 1.5), rotation=(0, 0.1, 0)))
     roof.surface(roof.output("ShaderNodeBsdfRayPortal", 0, None, Color=(0.5, 0.7, 0.9, 1)))
+
+
+if bpy.app.version >= (5, 0, 0):  # since when there is Portal Depth
+    @picture("ShaderNodeLightPath", 0.01)
+    def portals_that_are_counted():
+        """Two of them, one behind the other, above a floor that shines by their count."""
+        kit.empty_scene(samples=16)
+        kit.add_camera()
+        floor = Tile(kit.add_plane("Seen", 12, location=(0, 0, -3)))
+        floor.show(counts(floor, "Portal Depth", "Transparent Depth", "Ray Depth"))
+        for k in range(2):
+            near = Tile(kit.add_plane(f"Portal {k}", 3, location=(1 - 1.2 * k, 0, -k)))
+            near.surface(near.output("ShaderNodeBsdfRayPortal", 0, None, Position=moved(near, "Position", (0, 0.4, -0.1))))
 
 
 def measure_all(picture):

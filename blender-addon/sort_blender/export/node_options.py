@@ -307,6 +307,10 @@ def finish_vector_transform(builder, node: bpy.types.Node, name: str) -> None:
     finish_camera(builder, node, name)
 
 
+def finish_light_path(builder, node: bpy.types.Node, name: str) -> None:
+    builder.parameters(name)["is_world"] = builder.is_world
+
+
 def finish_falloff(builder, node: bpy.types.Node, name: str) -> None:
     builder.parameters(name)["ball"] = builder.ball_m
 

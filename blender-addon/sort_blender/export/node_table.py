@@ -176,7 +176,7 @@ NODES = {
         "Is Glossy Ray": "is_glossy", "Is Singular Ray": "is_singular", "Is Reflection Ray": "is_reflection",
         "Is Transmission Ray": "is_transmission", "Ray Length": "ray_length", "Ray Depth": "depth",
         "Diffuse Depth": "diffuse_depth", "Glossy Depth": "glossy_depth", "Transparent Depth": "transparent_depth",
-        "Transmission Depth": "transmission_depth"}),
+        "Transmission Depth": "transmission_depth", "Portal Depth": "portal_depth"}, finish=opt.finish_light_path),
     "ShaderNodeAmbientOcclusion": Node("ambient_occlusion", outputs={"Color": "darkened", "AO": "ao"},
         options=opt.take("samples", "inside", "only_local"), finish=opt.finish_occlusion),
     "ShaderNodeBevel": Node("bevel", outputs={"Normal": "rounded"}, options=opt.take("samples")),

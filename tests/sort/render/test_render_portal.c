@@ -34,8 +34,20 @@ static const char portal_ssl[] =
     "    const float3 uvw = global_value<uvw>;\n"
     "    surface = make_closure<Lambert>(texture2d_sample<paint>(uvw.x, uvw.y), "
     "global_value<normal>);\n}\n"
+    "shader counts(out closure surface)\n{\n"
+    "    surface = make_closure<Emission>(color(global_value<portal_depth>, "
+    "global_value<transparent_depth>, 1 + global_value<path_depth>));\n}\n"
+    "shader pane(out closure surface)\n{\n"
+    "    surface = make_closure<Transparent>(color(0.5));\n}\n"
+    /* transparent by what a ray has behind it */
+    "shader counter(out closure surface)\n{\n"
+    "    surface = make_closure<Transparent>(color(0.25 + 0.25 * global_value<portal_depth>, "
+    "0.25 + 0.25 * global_value<transparent_depth>, 0.25 + 0.25 * "
+    "global_value<diffuse_depth>));\n}\n"
     "shader glow(color radiance = color(1), out closure surface)\n{\n"
     "    surface = make_closure<Emission>(radiance);\n}\n";
+
+#define MATERIAL(entry) "{\"name\": \"" entry "\", \"shader\": \"m.ssl\", \"entry\": \"" entry "\"}"
 
 static void assert_near(double value, double wanted, double most)
 {
@@ -133,6 +145,93 @@ static void test_portal_shows_what_lies_elsewhere(void **state)
         for (int c = 0; c < 3; ++c)
             assert_near(mean[c], cases[i].mean[c], 1e-6);
     }
+}
+
+/* Two portals that lead straight on and two panes above something that shines by what the path has passed. */
+static void test_portals_are_counted(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0}, instances = {0};
+    double mean[3], error[3];
+    static const char *const worn[] = {"clear", "pane", "clear", "pane", "counts"};
+    kit_begin(&kit);
+    for (int i = 0; i < 5; ++i) {
+        char name[8];
+        const float z = -(float)i;
+        snprintf(name, sizeof name, "q%d", i);
+        kit_add_quad(&kit, &meshes, name,
+                     (const float[4][3]){{-1, -1, z}, {1, -1, z}, {1, 1, z}, {-1, 1, z}});
+        strbuf_printf(&instances, "%s{\"name\": \"%s\", \"mesh\": \"%s\", \"materials\": [\"%s\"]}",
+                      i ? "," : "", name, name, worn[i]);
+    }
+    render_mean(
+        &kit,
+        &(KitScene){.width = SIDE,
+                    .height = SIDE,
+                    .samples = 4,
+                    .max_depth = 2,
+                    .eye = {0.2f, 0.1f, 5},
+                    .target = {0.2f, 0.1f, 0},
+                    .fov_y_degrees = 0.05f,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = strbuf_text(&instances),
+                    .materials = MATERIAL("clear") "," MATERIAL("pane") "," MATERIAL("counts")},
+        mean, error);
+    const double expected[3] = {0.25 * 2, 0.25 * 4, 0.25};
+    for (int c = 0; c < 3; ++c)
+        assert_near(mean[c], expected[c], 1e-6);
+    strbuf_free(&meshes);
+    strbuf_free(&instances);
+    kit_end(&kit);
+}
+
+/* A floor behind a portal, in the sun, under two sheets that let through what the ray to the sun has behind it, in all: the portal of its
+ * path, and the lower sheet before the upper one, but not the scatter that follows at the floor. */
+static void test_shadow_rays_count_what_lies_behind_them(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    double mean[3], error[3];
+    kit_begin(&kit);
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-9, -9, 0}, {9, -9, 0}, {9, 9, 0}, {-9, 9, 0}});
+    kit_add_quad(&kit, &meshes, "near", /* beside the way to the sun */
+                 (const float[4][3]){{-1, -1, 1}, {1, -1, 1}, {1, 1, 1}, {-1, 1, 1}});
+    kit_add_quad(&kit, &meshes, "low",
+                 (const float[4][3]){{-99, -99, 5}, {99, -99, 5}, {99, 99, 5}, {-99, 99, 5}});
+    kit_add_quad(&kit, &meshes, "high",
+                 (const float[4][3]){{-99, -99, 6}, {99, -99, 6}, {99, 99, 6}, {-99, 99, 6}});
+    render_mean(
+        &kit,
+        &(KitScene){
+            .width = SIDE,
+            .height = SIDE,
+            .samples = 16,
+            .max_depth = 2,
+            .eye = {0, 0, 2},
+            .target = {0, 0, 0},
+            .fov_y_degrees = 0.05f,
+            .meshes = strbuf_text(&meshes),
+            .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"f\"]},"
+                         "{\"name\": \"p\", \"mesh\": \"near\", \"materials\": [\"clear\"]},"
+                         "{\"name\": \"l\", \"mesh\": \"low\", \"materials\": [\"counter\"]},"
+                         "{\"name\": \"h\", \"mesh\": \"high\", \"materials\": [\"counter\"]}",
+            .materials = "{\"name\": \"f\", \"shader\": \"shaders/matte.ssl\", "
+                         "\"parameters\": {\"albedo\": [1, 1, 1]}}," MATERIAL("clear") "," MATERIAL(
+                             "counter"),
+            /* 60 degrees from the normal, so that pi of irradiance is half of it on the floor */
+            .lights = "{\"name\": \"sun\", \"type\": \"distant\", \"irradiance\": [6.2831853, "
+                      "6.2831853, 6.2831853], \"transform\": [0.5,0,0.8660254,0, 0,1,0,0, "
+                      "-0.8660254,0,0.5,0, 0,0,0,1]}"},
+        mean, error);
+    /* portals 1 and 1; transparent 1 (the portal), then 2; diffuse 0 and 0 */
+    const double expected[3] = {0.5 * 0.5, 0.5 * 0.75, 0.25 * 0.25};
+    for (int c = 0; c < 3; ++c)
+        assert_near(mean[c], expected[c], 1e-4);
+    strbuf_free(&meshes);
+    kit_end(&kit);
 }
 
 /* A matte floor of albedo 0.8 under a portal that leads straight on, lit from above it. */
@@ -234,6 +333,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_portal_shows_what_lies_elsewhere),
+        cmocka_unit_test(test_portals_are_counted),
+        cmocka_unit_test(test_shadow_rays_count_what_lies_behind_them),
         cmocka_unit_test(test_portal_brings_light_that_shadow_rays_miss),
         cmocka_unit_test(test_portal_has_equal_bits),
     };
