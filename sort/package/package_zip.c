@@ -1,6 +1,7 @@
 #include "sort/package/package_zip.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/thread.h"
 #include "sort/package/package.h"
 #include <string.h>
@@ -17,12 +18,41 @@ struct ZipPool {
     uint32_t idle_count;
 };
 
+/* Returns the first name that a zip has twice, or NULL. */
+static const char *find_twice(zip_t *zip)
+{
+    zip_int64_t count = zip_get_num_entries(zip, 0);
+    for (zip_int64_t i = 0; i < count; ++i) {
+        const char *name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        if (name && zip_name_locate(zip, name, ZIP_FL_ENC_RAW) != i)
+            return name;
+    }
+    return NULL;
+}
+
+/* Says which name a zip has twice, so that programs differ about what it holds. libzip opens it without checks. */
+static Status refuse_twice(const char *path, Error *err)
+{
+    zip_t *zip = zip_open(path, ZIP_RDONLY, NULL);
+    const char *name = zip ? find_twice(zip) : NULL;
+    error_set(err, STATUS_FORMAT, "cannot be read as a zip: it holds two files of the name '%s'",
+              name ? name : "?");
+    if (zip)
+        zip_discard(zip);
+    return STATUS_FORMAT;
+}
+
 static Status open_handle(const char *path, zip_t **out_zip, Error *err)
 {
     int code = 0;
     *out_zip = zip_open(path, ZIP_RDONLY | ZIP_CHECKCONS, &code);
     if (*out_zip)
         return STATUS_OK;
+    if (code == ZIP_ER_EXISTS)
+        return refuse_twice(path, err);
+    /* Said of a missing file, and of a missing field that has the size of an entry. */
+    if (code == ZIP_ER_NOENT && file_exists(path))
+        code = ZIP_ER_INCONS;
     zip_error_t why;
     zip_error_init_with_code(&why, code);
     Status status = code == ZIP_ER_NOENT    ? STATUS_NOT_FOUND

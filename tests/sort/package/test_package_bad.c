@@ -410,6 +410,18 @@ static void test_package_bad_zips(void **state)
     assert_int_equal(package_kit_load(path, NULL, &scene, message), STATUS_FORMAT);
     assert_non_null(strstr(message, "there is no scene.json"));
 
+    /* One name twice, of which programs take either; and a size that is said to stand in a field that is not there. */
+    memcpy(e, good, sizeof e);
+    e[SKY].name = e[SHADER].name;
+    zip_forge(path, e, GOOD_ENTRIES);
+    assert_int_equal(package_kit_load(path, NULL, &scene, message), STATUS_FORMAT);
+    assert_non_null(strstr(message, "it holds two files of the name 'shaders/board.ssl'"));
+    memcpy(e, good, sizeof e);
+    e[QUAD].claimed_size = 0xffffffffu;
+    zip_forge(path, e, GOOD_ENTRIES);
+    assert_int_equal(package_kit_load(path, NULL, &scene, message), STATUS_FORMAT);
+    assert_non_null(strstr(message, "cannot be read as a zip: Zip archive inconsistent"));
+
     /* Cut off anywhere. */
     char *bytes;
     size_t size_bytes;
