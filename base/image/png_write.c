@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/image/png_read.h"
 
+#include <errno.h>
 #include <png.h>
 #include <string.h>
 
@@ -17,7 +18,9 @@ typedef struct PngWriter {
 static void on_error(png_structp png, png_const_charp message)
 {
     PngWriter *w = png_get_error_ptr(png);
-    (void)snprintf(w->message, sizeof w->message, "%s", message);
+    /* libpng says no more than that writing failed. */
+    (void)snprintf(w->message, sizeof w->message, "%s",
+                   ferror(w->file.stream) ? strerror(errno) : message);
     png_longjmp(png, 1);
 }
 

@@ -226,6 +226,39 @@ def check_rescue(folder):
             partial.unlink()
     done = run("sort-render", *base, "-o", "full.exr", "--checkpoint", "c", folder=folder, env=environment)
     expect(done.returncode == 1 and (folder / "c").exists() and "kept in" not in done.stderr, f"with a checkpoint: {done.stderr}")
+    (folder / "full.png").symlink_to("full")
+    done = run("sort-render", *base, "-o", "full.png", folder=folder, env=environment)
+    expect(done.returncode == 1 and "full.png" in done.stderr and "No space left on device" in done.stderr, f"a PNG: {done.stderr}")
+
+
+def wait_for(path, what):
+    end = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    expect(path.exists(), what)
+
+
+def check_interim(folder):
+    """A checkpoint and a picture that cannot be written during a render are told once, and written when they can be: the render goes on."""
+    scene = package(folder / "s", samples=65536)
+    for options, file in ((["--checkpoint", "disk/c", "--checkpoint-interval", "0.01"], folder / "disk/c"),
+                          (["--update-interval", "0.01"], folder / "disk/a.exr")):
+        (folder / "disk").mkdir()
+        arguments = [BIN / "sort-render", scene, "-o", "disk/a.exr", *options, "--size", "64x64", "--cache", "cache", "-q", "--unwatched",
+                     "--threads", "1"]
+        with subprocess.Popen(arguments, cwd=folder, stderr=subprocess.PIPE, text=True) as render:
+            wait_for(file, f"{options}: the first")
+            (folder / "disk").rename(folder / "away")
+            time.sleep(0.5)
+            expect(render.poll() is None, f"{options}: the render ends")
+            (folder / "away").rename(folder / "disk")
+            file.unlink(missing_ok=True)
+            wait_for(file, f"{options}: not tried again")
+            render.send_signal(signal.SIGINT)
+            said = render.stderr.read()
+        expect(render.returncode == 4, f"{options}: exit code {render.returncode}: {said}")
+        expect(said.count(f"disk/{file.name}: ") == 1 and "goes on, and tries again" in said, f"{options}: {said}")
+        shutil.rmtree(folder / "disk")
 
 
 def check_temporary_folder(folder):
@@ -330,5 +363,5 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_temporary_folder, check_pipes, check_left_behind,
+run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_interim, check_temporary_folder, check_pipes, check_left_behind,
            check_watched_folder)

@@ -100,7 +100,9 @@ static bool report_damage(const Render *render)
 /* When the checkpoint and the pictures of an unfinished render are due; UINT64_MAX: never. */
 typedef struct Upkeep {
     const RenderCommand *command;
+    const Log *log;
     uint64_t checkpoint_ns, update_ns;
+    bool checkpoint_fails, update_fails; /* the last one did */
 } Upkeep;
 
 static uint64_t due_in(bool is_wanted, double seconds)
@@ -109,31 +111,49 @@ static uint64_t due_in(bool is_wanted, double seconds)
     return is_wanted ? clock_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 }
 
+/* A file that cannot be written now, as a disk is full, may be later, and the samples are worth more than it: the render goes on. Tells
+ * the first of failures in a row. Returns whether this is one. */
+static bool is_put_off(const Upkeep *u, Status status, const Error *why, bool has_failed)
+{
+    char text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
+    if (status != STATUS_OK && !has_failed)
+        log_error(u->log, "%s; the render goes on, and tries again",
+                  error_format(why, text, sizeof text));
+    return status != STATUS_OK;
+}
+
 static Status keep_up(void *data, Render *render, Error *err)
 {
+    SORT_UNUSED(err);
     Upkeep *u = data;
     const RenderCommand *c = u->command;
+    Error why = {0};
     if (clock_now_ns() >= u->checkpoint_ns) {
-        TRY(film_write_partial(render_film(render), c->checkpoint, err));
+        Status status = film_write_partial(render_film(render), c->checkpoint, &why);
+        u->checkpoint_fails = is_put_off(u, status, &why, u->checkpoint_fails);
         u->checkpoint_ns = due_in(true, c->checkpoint_s);
     }
     if (clock_now_ns() >= u->update_ns) {
         OutputCommand pictures = c->output;
         pictures.partial = NULL;
         pictures.denoises = false;
-        TRY(output_command_write(&pictures, render_film(render), err));
-        if (c->progress == PROGRESS_JSON)
+        Status status = output_command_write(&pictures, render_film(render), &why);
+        u->update_fails = is_put_off(u, status, &why, u->update_fails);
+        if (status == STATUS_OK && c->progress == PROGRESS_JSON)
             progress_event(stdout, "picture");
         u->update_ns = due_in(true, c->update_s);
     }
     return STATUS_OK;
 }
 
-static void plan_upkeep(const RenderCommand *c, Upkeep *u, RenderOptions *options)
+static void plan_upkeep(const RenderCommand *c, const Log *log, Upkeep *u, RenderOptions *options)
 {
     /* The first picture soon: somebody waits for it. */
     options->quiet_first_s = c->update_s < FIRST_UPDATE_S ? c->update_s : FIRST_UPDATE_S;
-    *u = (Upkeep){c, due_in(c->checkpoint, c->checkpoint_s), c->update_s > 0.0 ? 0 : UINT64_MAX};
+    *u = (Upkeep){.command = c,
+                  .log = log,
+                  .checkpoint_ns = due_in(c->checkpoint, c->checkpoint_s),
+                  .update_ns = c->update_s > 0.0 ? 0 : UINT64_MAX};
     options->quiet = c->checkpoint || c->update_s > 0.0 ? keep_up : NULL;
     options->quiet_data = u;
     options->quiet_interval_s = !c->checkpoint                  ? c->update_s
@@ -309,7 +329,7 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     interrupt_hold(false); /* it may be another frame's */
     if (c->output.denoises && render_denoiser_check(&c->output.denoiser, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
-    plan_upkeep(c, &upkeep, &options);
+    plan_upkeep(c, log, &upkeep, &options);
     options.log = log;
     options.cancel = interrupt_asked();
     options.stage = show_stage;
