@@ -1,4 +1,5 @@
-"""The asset library of materials that the zip brings (scripts/material-library makes it), in Blender's asset browser."""
+"""The asset library of materials that the zip brings (scripts/material-library makes it), in Blender's asset browser: by itself when the
+add-on is first there, and by a button in the preferences."""
 
 from __future__ import annotations
 
@@ -34,6 +35,18 @@ def put_into_browser() -> bool:
     return True
 
 
+def list_at_first() -> None:
+    """Lists the library when it is first there, and where the add-on has moved; not after the artist has taken it out."""
+    addon = bpy.context.preferences.addons.get(__package__)
+    if not addon or not FILE.is_file():
+        return
+    has_moved = any(library.name == NAME and library.path and not Path(bpy.path.abspath(library.path)).is_dir()
+                    for library in bpy.context.preferences.filepaths.asset_libraries)
+    if has_moved or not addon.preferences.has_listed_materials:
+        put_into_browser()
+        addon.preferences.has_listed_materials = True
+
+
 class SORT_OT_add_materials(bpy.types.Operator):
     """List the materials that come with SORT as a library of the asset browser, from which they are dragged onto objects"""
     bl_idname = "sort.add_materials"
@@ -42,7 +55,7 @@ class SORT_OT_add_materials(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not FILE.is_file():
-            cls.poll_message_set("This zip was packed without the materials: scripts/package-addon --materials packs them")
+            cls.poll_message_set("This zip was packed without the materials: scripts/package-addon --bundle packs them")
             return False
         return True
 
@@ -56,4 +69,15 @@ def draw(layout: bpy.types.UILayout) -> None:
     layout.operator(SORT_OT_add_materials.bl_idname, icon="CHECKMARK" if is_listed() else "ASSET_MANAGER")
 
 
-register, unregister = registration.pair((SORT_OT_add_materials,))
+_register, _unregister = registration.pair((SORT_OT_add_materials,))
+
+
+def register() -> None:
+    _register()
+    bpy.app.timers.register(list_at_first)  # while add-ons are enabled, Blender's data are closed
+
+
+def unregister() -> None:
+    if bpy.app.timers.is_registered(list_at_first):
+        bpy.app.timers.unregister(list_at_first)
+    _unregister()

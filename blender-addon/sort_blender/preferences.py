@@ -14,6 +14,7 @@ class SortPreferences(bpy.types.AddonPreferences):
     renderer: bpy.props.StringProperty(
         name="Renderer", subtype="FILE_PATH",
         description="sort-render, or the folder it is in. Empty: the bundled one, or the one on PATH")
+    has_listed_materials: bpy.props.BoolProperty(options={"HIDDEN"})
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.prop(self, "renderer")

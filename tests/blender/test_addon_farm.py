@@ -196,7 +196,7 @@ class FarmTest(unittest.TestCase):
     def test_the_bundle_brings_the_farm(self):
         """An add-on with the renderer has sort-farm too, which runs from where Blender unpacks it."""
         packer = pathlib.Path(__file__).resolve().parents[2] / "scripts/package-addon"
-        subprocess.run(["python3", "-B", packer, "--bundle", kit.RENDERER.parent.parent, kit.FOLDER / "bundle"], check=True,
+        subprocess.run(["python3", "-B", packer, "--bundle", kit.RENDERER.parent.parent, "--no-materials", kit.FOLDER / "bundle"], check=True,
                        stdout=subprocess.DEVNULL)
         program = kit.FOLDER / "bundle/sort_blender/renderer/bin/sort-farm"
         program.chmod(0o755)

@@ -53,6 +53,35 @@ class LibraryTest(unittest.TestCase):
         bpy.ops.sort.add_materials()
         self.assertEqual((len(listed), Path(ours.path)), (count, self.folder))
 
+    def test_listed_by_itself_but_not_again(self):
+        """With a window a timer does it, once the add-on is there."""
+        from sort_blender import material_library
+        listed = bpy.context.preferences.filepaths.asset_libraries
+        preferences = bpy.context.preferences.addons["sort_blender"].preferences
+
+        def ours():
+            return [library for library in listed if library.name == "SORT Materials"]
+
+        def take_out():
+            for library in ours():
+                if hasattr(listed, "remove"):
+                    listed.remove(library)
+                else:
+                    bpy.ops.preferences.asset_library_remove(index=list(listed).index(library))
+        self.assertTrue(bpy.app.timers.is_registered(material_library.list_at_first))
+        take_out()
+        preferences.has_listed_materials = False
+        material_library.list_at_first()
+        self.assertEqual([Path(library.path) for library in ours()], [self.folder])
+        self.assertTrue(bpy.context.preferences.is_dirty)
+        take_out()
+        material_library.list_at_first()
+        self.assertEqual(ours(), [])
+        bpy.ops.sort.add_materials()
+        ours()[0].path = str(kit.FOLDER / "gone")
+        material_library.list_at_first()
+        self.assertEqual([Path(library.path) for library in ours()], [self.folder])
+
     def test_the_preferences_have_the_button(self):
         from sort_blender.preferences import SortPreferences
         drawn = []
@@ -67,7 +96,7 @@ class LibraryTest(unittest.TestCase):
         self.folder.rename(away)
         try:
             self.assertFalse(bpy.ops.sort.add_materials.poll())
-            with self.assertRaisesRegex(RuntimeError, "package-addon --materials"):
+            with self.assertRaisesRegex(RuntimeError, "package-addon --bundle"):
                 bpy.ops.sort.add_materials()
         finally:
             away.rename(self.folder)
@@ -144,6 +173,24 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(packed.returncode, 0, packed.stderr)
         for name in ("sort_materials.blend", "blender_assets.cats.txt"):
             self.assertEqual((kit.FOLDER / "packed" / "sort_blender" / "materials" / name).read_bytes(), name.encode())
+
+
+    def test_a_bundle_without_blender_is_refused(self):
+        """The library of a build whose sources are newer is not taken."""
+        build = kit.FOLDER / "build"
+        for name in ("bin", "lib"):
+            (build / name).parent.mkdir(exist_ok=True)
+            (build / name).symlink_to(kit.RENDERER.parent.parent / name)
+        (build / "materials").mkdir()
+        old = build / "materials" / "sort_materials.blend"
+        old.write_bytes(b"old")
+        os.utime(old, (0, 0))
+        done = subprocess.run(["python3", "-B", ROOT / "scripts" / "package-addon", "--bundle", build, "--blender", "no-such-blender",
+                               kit.FOLDER / "bundled"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("there is no program 'no-such-blender'", done.stderr)
+        self.assertIn("--no-materials packs none", done.stderr)
+        self.assertFalse(old.exists())
 
 
 class RefusalTest(unittest.TestCase):

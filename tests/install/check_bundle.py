@@ -25,7 +25,7 @@ class BundleTest(unittest.TestCase):
         cls.work = tempfile.TemporaryDirectory(prefix="sort-bundle-")
         cls.folder = pathlib.Path(cls.work.name)
         package = cls.folder / "an other place"
-        subprocess.run([sys.executable, "-B", ROOT / "scripts/package-addon", "--bundle", BUILD, package], check=True,
+        subprocess.run([sys.executable, "-B", ROOT / "scripts/package-addon", "--bundle", BUILD, "--no-materials", package], check=True,
                        stdout=subprocess.DEVNULL)
         cls.renderer = package / "sort_blender/renderer"
         subprocess.run([sys.executable, "-B", ROOT / "tests/install/make_model.py", cls.folder / "model"], check=True)
