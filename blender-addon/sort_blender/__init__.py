@@ -12,6 +12,7 @@
     export/         a depsgraph to a scene package (docs/reference/scene-package.md); one module a kind of object
     locate.py       where sort-render is, and what is missing
     process.py      sort-render as a child: progress, cancel, exit codes
+    caches.py       where it keeps shaders and textures; resume.py, where interrupted renders lie
     stand_in.py     magenta for materials that the renderer refuses
     messages.py     the warnings of an export and a render
     cycles_settings.py    bounces, clamps and the filter, as the scene has them for Cycles

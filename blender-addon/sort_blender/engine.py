@@ -152,7 +152,10 @@ class SortRenderEngine(bpy.types.RenderEngine):
             elif is_watched():
                 job = replace(job, update_interval_s=UPDATE_INTERVAL_S)
             if depsgraph.scene.sort.keeps_interrupted and not self.is_preview:
-                job = replace(job, checkpoint=resume.prepare(resume.checkpoint_of(depsgraph.scene, view_layer.name, view)))
+                try:
+                    job = replace(job, checkpoint=resume.prepare(resume.checkpoint_of(depsgraph.scene, view_layer.name, view)))
+                except OSError as error:
+                    report.warn("Go On After Interruptions", f"{messages.explain(error).rstrip('.')}; what is interrupted begins anew")
             result = self.begin_result(0, 0, exported.frame.width, exported.frame.height, layer=view_layer.name,
                                        view=view)
             try:

@@ -156,6 +156,8 @@ def frames_of(scene: bpy.types.Scene) -> range:
 
 def output_of(scene: bpy.types.Scene) -> str:
     """The picture's name, with # for the frame as Blender has it, and with the suffix of an EXR."""
+    if scene.render.filepath.startswith("//") and not bpy.data.filepath:
+        raise SortError(f"the pictures {scene.render.filepath} lie beside the file, which is not saved yet: save it, or choose another Output")
     path = bpy.path.abspath(scene.render.filepath)
     if not path or path.endswith(("/", "\\")):
         path += "picture_"

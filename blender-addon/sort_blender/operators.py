@@ -27,7 +27,13 @@ class SORT_OT_export_package(bpy.types.Operator, ExportHelper):
         name="As a Folder", description="A folder of that name without .zip, instead of one file")
 
     def execute(self, context: bpy.types.Context) -> set[str]:
+        if self.filepath.startswith("//") and not bpy.data.filepath:
+            self.report({"ERROR"}, f"{self.filepath} lies beside the file, which is not saved yet: save it, or choose another folder")
+            return {"CANCELLED"}
         target = Path(bpy.path.abspath(self.filepath))
+        if not self.filepath or not self.as_folder and target.is_dir():
+            self.report({"ERROR"}, f"Choose a name for the package: {self.filepath or 'there is none'}{' is a folder' if self.filepath else ''}")
+            return {"CANCELLED"}
         if self.as_folder:
             target = target.with_suffix("") if target.suffix == ".zip" else target
             if target.exists():

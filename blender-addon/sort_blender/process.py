@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from . import stand_in
+from . import caches, stand_in
 from .messages import Report, SortError
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_DAMAGED, EXIT_INTERRUPTED = range(5)  # docs/reference/sort-render.md
@@ -94,10 +94,13 @@ def run_render(job: RenderJob, watcher: Watcher, report: Report) -> bool:
 
 
 def _run_once(job: RenderJob, watcher: Watcher, report: Report) -> bool:
+    environment = caches.environment()
+    if environment:
+        report.warn(str(caches.folder()), caches.KEPT_BRIEFLY)
     try:
         child = subprocess.Popen(job.arguments(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
-                                 start_new_session=True)
+                                 start_new_session=True, env=environment)
     except OSError as error:
         raise SortError(f"{job.program} cannot be run: {error.strerror}") from error
     with child:

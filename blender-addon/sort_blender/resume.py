@@ -3,6 +3,7 @@ it is of the same scene and settings, so that the file's name may depend on less
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import bpy
 
+from . import caches
+
 DAYS_KEPT = 30
 
 
 def folder() -> Path:
     """Beside the renderer's own caches, so that checkpoints outlive Blender."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sort", "interrupted")
+    return caches.folder() / "interrupted"
 
 
 def checkpoint_of(scene: bpy.types.Scene, layer: str, view: str = "") -> Path:
@@ -26,8 +29,10 @@ def checkpoint_of(scene: bpy.types.Scene, layer: str, view: str = "") -> Path:
 
 
 def prepare(path: Path) -> Path:
-    """Makes the folder, and removes checkpoints that nobody has gone on with for long."""
+    """Makes the folder, and removes checkpoints that nobody has gone on with for long. OSError: nothing can be kept there."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
     for old in path.parent.glob("*.checkpoint"):
         try:
             if time.time() - old.stat().st_mtime > DAYS_KEPT * 86400:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from . import caches
 from .messages import SortError
 from .process import describe_end
 
@@ -37,7 +38,8 @@ class Renderer:
         self._last = 0
         try:
             self._child = subprocess.Popen([str(program), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                           stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True)
+                                           stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True,
+                                           env=caches.environment())
         except OSError as error:
             raise SortError(f"{program} cannot be run: {error.strerror}") from error
         self._listener = threading.Thread(target=self._listen, args=(self._child.stderr,), daemon=True)

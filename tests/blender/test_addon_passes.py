@@ -261,6 +261,9 @@ class PassTest(unittest.TestCase):
         self.scene.render.engine = "CYCLES"
         try:
             self.assertEqual(bpy.ops.sort.export_package(filepath=str(target)), {"FINISHED"})
+            for path, said in (("", "there is none"), (str(kit.FOLDER), "is a folder"), ("//shot.zip", "not saved yet")):
+                with self.assertRaisesRegex(RuntimeError, said):
+                    bpy.ops.sort.export_package(filepath=path)
         finally:
             kit.set_renderer(str(kit.RENDERER))
         self.assertEqual(self.scene.render.engine, "CYCLES")

@@ -105,6 +105,24 @@ class ProcessTest(unittest.TestCase):
         self.assertLess(time.monotonic() - start, 60)
         killer.join()
 
+    def test_a_cache_that_cannot_be_written_ends_no_render(self):
+        """A file where its folder should be, as for root no folder is read-only. Nothing can be gone on with then."""
+        from sort_blender import caches
+        expected = kit.render()
+        self.assertIsNone(caches.environment())
+        blocked = kit.FOLDER / "no folder"
+        blocked.write_text("")
+        self.scene.sort.keeps_interrupted = True
+        self.addCleanup(setattr, self.scene.sort, "keeps_interrupted", False)
+        with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(blocked)):
+            picture = kit.render()
+            self.assertEqual(caches.environment()["XDG_CACHE_HOME"], bpy.app.tempdir)
+        said = kit.messages().warnings
+        self.assertEqual(len(said), 2, said)
+        self.assertIn(f"{blocked}/sort: nothing can be kept there", "".join(said))
+        self.assertIn("Go On After Interruptions", "".join(said))
+        self.assertTrue((picture == expected).all())
+
     def test_interrupted_renders_go_on(self):
         """To the bits of one that was not interrupted. After an edit they begin anew."""
         from sort_blender import process, resume
