@@ -471,6 +471,13 @@ static float mix_fits(const Nfor *n, size_t i, size_t at, uint32_t c)
     return sum / shares;
 }
 
+/* Returns the least that a pixel can be: below 0 only where samples are. A linear fit goes below beside black, as at edges of a
+ * transparent film, and curves and logarithms of compositors make bright or empty dots of that. */
+static float least_of(const Nfor *n, size_t i, uint32_t c)
+{
+    return minf(minf(n->in->even[4 * i + c], n->in->odd[4 * i + c]), 0.0f);
+}
+
 static void write_row(void *data, uint32_t y)
 {
     const Result *r = data;
@@ -480,8 +487,8 @@ static void write_row(void *data, uint32_t y)
         if (n->hole[at] > 0.0f)
             continue;
         for (uint32_t c = 0; c < 3; ++c)
-            r->rgb[i * r->stride + c] =
-                mix_fits(n, i, at, c) + (n->in->light ? n->in->light[3 * i + c] : 0.0f);
+            r->rgb[i * r->stride + c] = maxf(mix_fits(n, i, at, c), least_of(n, i, c)) +
+                                        (n->in->light ? n->in->light[3 * i + c] : 0.0f);
     }
 }
 

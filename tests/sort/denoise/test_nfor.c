@@ -382,6 +382,41 @@ static void test_nfor_spreads_fireflies(void **state)
     release(&p);
 }
 
+/* Spots of light on black. */
+static float spots(uint32_t x, uint32_t y, uint32_t c)
+{
+    SORT_UNUSED(c);
+    return x % 8 < 2 && y % 8 < 2 ? 4.0f : 0.0f;
+}
+
+/* Light is not negative, beside black either, where straight lines through it would be; numbers that samples make negative stay. */
+static void test_nfor_stays_above_black(void **state)
+{
+    (void)state;
+    Picture p = make(80, 80), q = make(80, 80);
+    draw(&p, spots, 1.0f);
+    add_noise(&p, 2.0f);
+    for (size_t i = 0; i < p.count; ++i)
+        p.albedo[3 * i] = p.odd_albedo[3 * i] = 0.2f + 0.1f * p.truth[3 * i];
+    for (size_t i = 0; i < 4 * p.count; ++i) {
+        p.even[i] = p.truth[3 * (i / 4)] > 0.0f || i % 4 == 3 ? fmaxf(p.even[i], 0.0f) : 0.0f;
+        p.odd[i] = p.truth[3 * (i / 4)] > 0.0f || i % 4 == 3 ? fmaxf(p.odd[i], 0.0f) : 0.0f;
+        q.even[i] = i % 4 == 3 ? p.even[i] : -p.even[i];
+        q.odd[i] = i % 4 == 3 ? p.odd[i] : -p.odd[i];
+    }
+    memcpy(q.variance, p.variance, p.count * sizeof *p.variance);
+    run(&p);
+    run(&q);
+    uint32_t below = 0;
+    for (size_t i = 0; i < p.count; ++i) {
+        assert_true(p.out[4 * i] >= 0.0f && p.out[4 * i + 1] >= 0.0f && p.out[4 * i + 2] >= 0.0f);
+        below += q.out[4 * i] < -0.05f;
+    }
+    assert_true(below > p.count / 100);
+    release(&p);
+    release(&q);
+}
+
 /* Light that is no noise is added as it is. */
 static void test_nfor_adds_light(void **state)
 {
@@ -443,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_nfor_has_the_same_bits),
         cmocka_unit_test(test_nfor_leaves_holes),
         cmocka_unit_test(test_nfor_spreads_fireflies),
+        cmocka_unit_test(test_nfor_stays_above_black),
         cmocka_unit_test(test_nfor_adds_light),
         cmocka_unit_test(test_nfor_refuses),
         cmocka_unit_test(test_nfor_runs_out_of_memory),
