@@ -230,6 +230,24 @@ def node_of(beside, node_type, **inputs):
     return node
 
 
+@picture("ShaderNodeTexCoord", 0.02)
+def area_light_with_a_pattern():
+    """By where on it: over UV, which it has since Blender 4, and over Object."""
+    emission = white_floor("AREA", (0.2, -0.1, 0.6), shape="RECTANGLE", size=2.0, size_y=1.0)
+    places, total, size = (node_of(emission, f"ShaderNode{name}") for name in ("TexCoord", "VectorMath", "VectorMath"))
+    total.operation, size.operation = "ADD", "ABSOLUTE"
+    for name, socket in zip(("UV", "Object"), total.inputs):
+        kit.link(places.outputs[name], socket)
+    kit.link(total.outputs[0], size.inputs[0])
+    kit.link(size.outputs[0], emission.inputs["Color"])
+
+
+@picture("ShaderNodeNewGeometry", 0.02)
+def round_area_light_by_its_parameters():
+    emission = white_floor("AREA", (0.2, -0.1, 0.6), shape="ELLIPSE", size=2.0, size_y=1.0)
+    kit.link(node_of(emission, "ShaderNodeNewGeometry").outputs["Parametric"], emission.inputs["Color"])
+
+
 @picture("ShaderNodeBlackbody", 0.01)
 def area_light_of_a_black_body():
     emission = white_floor("AREA", (0.3, 0.2, 2), size=1.0)

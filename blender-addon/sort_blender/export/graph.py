@@ -114,12 +114,13 @@ class GraphBuilder:
     """The group of one material, world or light; `owner` is what messages call it ("Material 'Wood'")."""
 
     def __init__(self, owner: str, images: ImageExporter, report: Report, surroundings: Surroundings | None = None,
-                 is_world: bool = False, material_index: int = 0, ball_m: float = 0.0) -> None:
+                 is_world: bool = False, material_index: int = 0, ball_m: float = 0.0, is_panel: bool = False) -> None:
         self._owner = owner
         self.images = images
         self.surroundings = surroundings or Surroundings()
         self.is_world = is_world
         self.ball_m = ball_m  # of a light: its radius
+        self.is_panel = is_panel  # it is an area light
         self.is_bent_as_a_whole = False  # a displacement bends the normal of the surface, and no node that of a closure
         self.sun_node: bpy.types.Node | None = None  # of a world: the sky whose sun is a light of its own
         self.material_index = material_index
@@ -376,7 +377,7 @@ class GraphBuilder:
                 node_options.bind_tangent(self, self.unit("default tangent", "geometry"))
             return "default tangent.along"
         if "default vector" not in self._records:
-            self.unit("default vector", "texture_coordinate", {"is_world": self.is_world, "is_ball": self.ball_m > 0})
+            self.unit("default vector", "texture_coordinate", node_options.coordinates_of(self))
         if kind == "shading_normal":
             node_options.bind_rows(self, "default vector")
         if kind == "box":

@@ -41,9 +41,9 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     unfollowed.warn(light, unfollowed.of_light(light), where, report)
     ball = 0.0 if light.type == "AREA" else max(light.shadow_soft_size, SMALLEST)
     if light.type == "AREA":
-        positions, triangles, strength = _area(light, object_to_world)
+        positions, triangles, strength, uv = _area(light, object_to_world)
     else:
-        positions, triangles = _ball(ball)
+        (positions, triangles), uv = _ball(ball), []
         strength = 1 / (4 * math.pi) / (math.pi * ball ** 2)
     parameters = {"factor": [c * strength for c in light_power.colour_of(light)],
                   "axis": list(-matrix.col[2].xyz), **_cone(light)}
@@ -52,7 +52,7 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
         return
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
-    mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
+    mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel(), uv=uv)
     rows = {row: list(matrix[k]) for k, row in enumerate(object_values.ROWS)}
     writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material],
                                     "attributes": rows, "light": paths, **fields})
@@ -82,8 +82,8 @@ def spread_degrees(light: bpy.types.AreaLight) -> float:
     return max(math.degrees(light.spread), SPREAD_MIN)
 
 
-def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float]:
-    """In the xy plane, shining along -z; its radiance a watt."""
+def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float, list[np.ndarray]]:
+    """In the xy plane, shining along -z; its radiance a watt; its texture coordinates."""
     is_even = light.shape in ("SQUARE", "DISK")
     width = max(light.size * object_to_world.col[0].xyz.length, 1e-6)
     height = max((light.size if is_even else light.size_y) * object_to_world.col[1].xyz.length, 1e-6)
@@ -97,7 +97,7 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarr
     places[:, :2] = corners * (width, height)
     fan = np.array([(0, k, k + 1) for k in range(1, len(corners) - 1)], np.uint32)
     area = width * height * (1 if light.shape in ("SQUARE", "RECTANGLE") else math.pi / 4)
-    return places, fan, AREA_RADIANCE / (area if light_power.is_normalized(light) else 1)
+    return places, fan, AREA_RADIANCE / (area if light_power.is_normalized(light) else 1), [(corners + 0.5).astype(np.float32).ravel()]
 
 
 def _ball(radius: float) -> tuple[np.ndarray, np.ndarray]:

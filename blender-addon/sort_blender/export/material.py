@@ -73,7 +73,7 @@ class MaterialExporter:
     def emission(self, owner: str, surface: bpy.types.NodeSocket, parameters: dict, ball_m: float) -> str:
         """Adds the material of a light's nodes. `parameters` go to the unit `light_front`; ball_m is the radius of a light
         that is a ball, else 0."""
-        builder = GraphBuilder(owner, self.images, self._report, self._surroundings, ball_m=ball_m)
+        builder = GraphBuilder(owner, self.images, self._report, self._surroundings, ball_m=ball_m, is_panel=ball_m == 0)
         port = builder.unit("front", "light_front", parameters)
         builder.wire(builder.surface(surface), f"{port}.light")
         return self._writer.add("materials", owner, builder.record(f"{port}.front"))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import bpy
 
-from ..versions import CLOSURES_AS_4, DIFFUSE_KEEPS_ENERGY, METAL_HAS_FILM, MULTISCATTER, VORONOI_AS_5
+from ..versions import CLOSURES_AS_4, DIFFUSE_KEEPS_ENERGY, LIGHTS_AS_3, METAL_HAS_FILM, MULTISCATTER, VORONOI_AS_5
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -208,10 +208,15 @@ def finish_environment(builder, node: bpy.types.Node, name: str) -> bool:
     return _bind_image(builder, node, name, "periodic")
 
 
+def coordinates_of(builder) -> dict:
+    """Of texture_coordinate: what it is that the nodes describe."""
+    return {"is_world": builder.is_world, "is_ball": builder.ball_m > 0, "is_panel": builder.is_panel and not LIGHTS_AS_3,
+            "is_old_panel": builder.is_panel and LIGHTS_AS_3}
+
+
 def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
     given, around = builder.parameters(name), builder.surroundings
-    given["is_world"] = builder.is_world
-    given["is_ball"] = builder.ball_m > 0
+    given.update(coordinates_of(builder))
     if builder.is_world and _is_asked(node, "UV"):
         builder.warn(node, "a world has no UV; 0 is used")
     if _is_asked(node, "Generated"):
@@ -272,7 +277,7 @@ def finish_tangent(builder, node: bpy.types.Node, name: str) -> None:
 
 
 def finish_geometry(builder, node: bpy.types.Node, name: str) -> None:
-    builder.parameters(name)["is_ball"] = builder.ball_m > 0
+    builder.parameters(name).update(is_ball=builder.ball_m > 0, is_panel=builder.is_panel)
     if _is_asked(node, "Tangent") and not builder.is_world:
         bind_tangent(builder, name)
     if _is_asked(node, "Pointiness"):
