@@ -479,7 +479,7 @@ static void test_package_overlapping_zip_bomb(void **state)
     mem_free(names);
 }
 
-/* Light sampling weighs all portals, so there are few. */
+/* Portals are put there by hand, so a number beyond that is a mistake. */
 static void test_package_portals_are_limited(void **state)
 {
     (void)state;
