@@ -20,9 +20,8 @@ LIGHTS_SHARE_SHADOW = bpy.app.version >= (4, 2, 0)
 # Before 4.0, normals that nodes bend so far that mirrors would look below the surface are turned back for all closures;
 # since then for those that mirror.
 BENT_NORMALS_ARE_VALID = bpy.app.version < (4, 0, 0)
-# Bumps shadow diffuse light as a rough surface does, where earlier versions count the angles alone. Found in 4.5; by which version
-# it came is not known, as those between are not tested.
-BUMP_SHADOWS_ARE_SOFT = bpy.app.version >= (4, 3, 0)
+# Since 4.5, bumps shadow diffuse light as a rough surface does, where earlier versions count the angles alone.
+BUMP_SHADOWS_ARE_SOFT = bpy.app.version >= (4, 5, 0)
 
 # --- closures -------------------------------------------------------------------------------------------------
 # Since 4.0, Multiscatter GGX makes single scattering brighter by a factor of the view; before, light goes from facet to facet.
@@ -31,6 +30,8 @@ MULTISCATTER = 1.0 if bpy.app.version < (4, 0, 0) else 2.0  # of closures
 CLOSURES_AS_4 = bpy.app.version >= (4, 0, 0)
 # Since 4.3, rough diffuse reflection loses no energy.
 DIFFUSE_KEEPS_ENERGY = bpy.app.version >= (4, 3, 0)
+# Before 4.5, a coat takes from the base what a smooth one would, and loses light among its facets.
+COATS_ARE_AS_IF_SMOOTH = bpy.app.version < (4, 5, 0)
 # Since 5.0, the Thin Film of a Principled BSDF is on its metal too.
 METAL_HAS_FILM = bpy.app.version >= (5, 0, 0)
 # Since 5.0, what has no material is a Principled BSDF.

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import bpy
 
-from ..versions import CLOSURES_AS_4, DIFFUSE_KEEPS_ENERGY, LIGHTS_AS_3, METAL_HAS_FILM, MULTISCATTER, VORONOI_AS_5
+from ..versions import (CLOSURES_AS_4, COATS_ARE_AS_IF_SMOOTH, DIFFUSE_KEEPS_ENERGY, LIGHTS_AS_3, METAL_HAS_FILM, MULTISCATTER,
+                        VORONOI_AS_5)
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -41,6 +42,8 @@ def principled(node: bpy.types.Node) -> dict:
     found = {"multiscatter": MULTISCATTER if node.distribution == "MULTI_GGX" else 0.0}
     if METAL_HAS_FILM:
         found["has_film_on_metal"] = True
+    if COATS_ARE_AS_IF_SMOOTH and "Coat Weight" in node.inputs:
+        found["has_coat_as_if_smooth"] = True
     return {**found, "subsurface_method": node.subsurface_method}
 
 
