@@ -30,12 +30,17 @@
 
 typedef struct Lights Lights;
 
+/* The sides of the surfaces of a material from which light leaves, as bits. */
+enum { LIGHT_EMITS_FRONT = 1, LIGHT_EMITS_BACK = 2 };
+
 typedef struct LightsDesc {
     size_t size_bytes; /* sizeof(LightsDesc) */
     const Scene *scene;
     /* [material_count] a rough mean of the luminance of emitted radiance, for choosing only; 0: the
      * material does not emit. NULL: none does. */
     const float *material_emission;
+    /* [material_count] LIGHT_EMITS_x: sides that are known to emit; others are not sampled. NULL: both. */
+    const uint8_t *material_sides;
     /* [light_count] what the emission of each SceneLight is multiplied by; NULL: 1. */
     const Spectrum *light_factors;
     /* For an environment image; NULL: sampled uniformly. Borrowed. */

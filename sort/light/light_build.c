@@ -326,18 +326,24 @@ static void bound_motion(const Lights *lights, const Source *s, uint32_t k, Ligh
     b->cos_o = -1.0f; /* it may turn */
 }
 
-/* Triangles shine to both sides as far as is known here: the material decides. */
+/* sides: LIGHT_EMITS_x. */
 static LightBounds triangle_bounds(const Lights *lights, const Source *s, uint32_t k,
-                                   double radiance)
+                                   double radiance, uint8_t sides)
 {
     float3 p[3];
+    const uint8_t both = LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK;
+    ASSERT(sides != 0 && (sides & ~both) == 0);
     scene_triangle(lights->scene, s->instance, s->triangles[k], p);
-    LightBounds b = {.lower = p[0], .upper = p[0], .cos_o = 1.0f, .is_two_sided = true};
+    LightBounds b = {
+        .lower = p[0], .upper = p[0], .cos_o = 1.0f, .is_two_sided = (sides & both) == both};
     for (int i = 1; i < 3; ++i) {
         b.lower = f3(fminf(b.lower.x, p[i].x), fminf(b.lower.y, p[i].y), fminf(b.lower.z, p[i].z));
         b.upper = f3(fmaxf(b.upper.x, p[i].x), fmaxf(b.upper.y, p[i].y), fmaxf(b.upper.z, p[i].z));
     }
     b.axis = f3_normalize(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+    /* A mirror turns the front of a triangle over. */
+    if ((sides == LIGHT_EMITS_BACK) != lights->scene->instances[s->instance].is_mirrored)
+        b.axis = f3_neg(b.axis);
     if (s->moves)
         bound_motion(lights, s, k, &b);
     b.power = usable_power(pi * radiance * (double)s->areas[k]);
@@ -354,22 +360,23 @@ static LightBounds segment_bounds(const Lights *lights, const Source *s, uint32_
     return b;
 }
 
-static LightBounds leaf_bounds(const Lights *lights, const Source *s, uint32_t k, double radiance)
+static LightBounds leaf_bounds(const Lights *lights, const Source *s, uint32_t k, double radiance,
+                               uint8_t sides)
 {
     if (s->kind != SOURCE_MESH)
         return light_bounds(lights, s);
     const Scene *scene = lights->scene;
     return scene->meshes[scene->instances[s->instance].mesh].curves
                ? segment_bounds(lights, s, k, radiance)
-               : triangle_bounds(lights, s, k, radiance);
+               : triangle_bounds(lights, s, k, radiance, sides);
 }
 
-static double slot_radiance(const Lights *lights, const LightsDesc *desc, const Source *s)
+/* Returns the material of a mesh source. */
+static uint32_t material_of(const Lights *lights, const Source *s)
 {
     const SceneInstance *instance = &lights->scene->instances[s->instance];
     const SceneMesh *mesh = &lights->scene->meshes[instance->mesh];
-    uint32_t slot = scene_material_slot(mesh, s->triangles[0]);
-    return (double)desc->material_emission[instance->materials[slot]];
+    return instance->materials[scene_material_slot(mesh, s->triangles[0])];
 }
 
 static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *leaves)
@@ -378,12 +385,17 @@ static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *lea
     for (uint32_t i = 0; i < lights->infinite_first; ++i) {
         Source *s = &lights->sources[i];
         s->first_leaf = leaf;
-        double radiance = s->kind == SOURCE_MESH ? slot_radiance(lights, desc, s) : 0.0;
-        if (s->kind == SOURCE_MESH)
+        double radiance = 0.0;
+        uint8_t sides = LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK;
+        if (s->kind == SOURCE_MESH) {
+            uint32_t material = material_of(lights, s);
+            radiance = (double)desc->material_emission[material];
+            sides = desc->material_sides ? desc->material_sides[material] : sides;
             s->emission = spectrum_splat((float)radiance);
+        }
         for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k) {
             lights->leaf_source[leaf] = i;
-            leaves[leaf++] = leaf_bounds(lights, s, k, radiance);
+            leaves[leaf++] = leaf_bounds(lights, s, k, radiance, sides);
         }
     }
 }

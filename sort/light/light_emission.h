@@ -12,9 +12,6 @@
 
 typedef struct LightEmission LightEmission;
 
-/* The sides of the surfaces of a material from which light leaves, as bits. */
-enum { LIGHT_EMITS_FRONT = 1, LIGHT_EMITS_BACK = 2 };
-
 typedef struct LightEmissionDesc {
     size_t size_bytes; /* sizeof(LightEmissionDesc) */
     const Lights *lights;

@@ -209,8 +209,9 @@ static void worn_find(const Scene *scene, uint32_t instance, uint32_t material, 
             worn->triangles[worn->count++] = t;
 }
 
-/* Points spread evenly over the triangles of the instances that wear the material. */
-static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceBlock *surfaces)
+/* Points spread evenly over the triangles of the instances that wear the material, seen from one side. */
+static uint32_t emission_points(const Scene *scene, uint32_t material, bool from_front,
+                                SurfaceBlock *surfaces)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < scene->instance_count && count < EMISSION_POINTS; ++i) {
@@ -219,8 +220,9 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceBl
         for (uint32_t t = 0; t < end && count < EMISSION_POINTS; t += step) {
             if (!wears(scene, i, t, material))
                 continue;
-            SurfaceHit hit = mesh->curves ? beside_curve(scene, i, t, 0.5f, 0.25f)
-                                          : head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, true);
+            SurfaceHit hit = mesh->curves
+                                 ? beside_curve(scene, i, t, 0.5f, 0.25f)
+                                 : head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, from_front);
             put(surfaces, count++, &hit);
         }
     }
@@ -275,8 +277,26 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
     return mean * (float)count / (float)(looked > 0 ? looked : 1);
 }
 
+/* Returns LIGHT_EMITS_x of a material that emits: the sides where one of some points shines, or both if none does. */
+static uint8_t sides_of(const Scene *scene, ShadeContext *shade, uint32_t material,
+                        SurfaceBlock *surfaces)
+{
+    ShadeGlow glow = shade_glow(shade, material);
+    bool front = !spectrum_is_black(glow.front), back = !spectrum_is_black(glow.back);
+    if (!glow.is_constant) {
+        uint32_t count = emission_points(scene, material, true, surfaces);
+        front = mean_emission(shade, material, surfaces, count) > 0.0f;
+        count = emission_points(scene, material, false, surfaces);
+        back = mean_emission(shade, material, surfaces, count) > 0.0f;
+    }
+    bool is_known = front || back;
+    return (uint8_t)((front || !is_known ? LIGHT_EMITS_FRONT : 0) |
+                     (back || !is_known ? LIGHT_EMITS_BACK : 0));
+}
+
 static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
-                                ShadeContext *shade, Arena *arena, float *out_emission, Error *err)
+                                ShadeContext *shade, Arena *arena, float *out_emission,
+                                uint8_t *out_sides, Error *err)
 {
     SurfaceBlock *surfaces = arena_alloc(arena, EMISSION_POINTS / SSL_BLOCK * sizeof *surfaces, 64);
     uint64_t dark = 0;
@@ -286,7 +306,7 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel) {
             out_emission[m] =
-                mean_emission(shade, m, surfaces, emission_points(scene, m, surfaces));
+                mean_emission(shade, m, surfaces, emission_points(scene, m, true, surfaces));
             dark += out_emission[m] == 0.0f;
         }
     uint64_t points = EMISSION_ALL_POINTS / (dark > 0 ? dark : 1);
@@ -295,6 +315,9 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel &&
             out_emission[m] == 0.0f)
             out_emission[m] = search_emission(scene, shade, m, points, &worn, surfaces);
+    for (uint32_t m = 0; m < scene->material_count; ++m)
+        if (out_emission[m] > 0.0f)
+            out_sides[m] = sides_of(scene, shade, m, surfaces);
     mem_free(worn.triangles);
     return STATUS_OK;
 }
@@ -319,6 +342,7 @@ typedef struct SetupMemory {
     TexThread *thread;
     Arena *arena;
     float *emission;
+    uint8_t *sides;
     Spectrum *factors;
     bool samples_alone;
 } SetupMemory;
@@ -326,6 +350,7 @@ typedef struct SetupMemory {
 static void memory_release(SetupMemory *m)
 {
     mem_free(m->emission);
+    mem_free(m->sides);
     mem_free(m->factors);
     arena_destroy(m->arena);
     texcache_thread_destroy(m->thread);
@@ -382,9 +407,10 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     TRY(texcache_thread_create(cache, &memory->thread, err));
     memory->arena = arena_create(0, 0);
     memory->emission = MEM_ARRAY(float, scene->material_count + 1);
+    memory->sides = MEM_ARRAY(uint8_t, scene->material_count + 1);
     memory->factors = MEM_ARRAY(Spectrum, scene->light_count + 1);
     out->glows = MEM_ARRAY(ShadeGlow, scene->material_count + 1);
-    if (!memory->arena || !memory->emission || !memory->factors || !out->glows)
+    if (!memory->arena || !memory->emission || !memory->sides || !memory->factors || !out->glows)
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     ShadeContext *shade;
     ShadeContextDesc desc = {.size_bytes = sizeof desc,
@@ -395,7 +421,8 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
                              .footprint_scale = 1.0f,
                              .store = store};
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
-    TRY(estimate_emission(scene, materials, shade, memory->arena, memory->emission, err));
+    TRY(estimate_emission(scene, materials, shade, memory->arena, memory->emission, memory->sides,
+                          err));
     TRY(light_factors(scene, shade, memory->factors, err));
     for (uint32_t m = 0; m < scene->material_count; ++m)
         out->glows[m] = shade_glow(shade, m);
@@ -403,6 +430,7 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,
                          .material_emission = memory->emission,
+                         .material_sides = memory->sides,
                          .light_factors = memory->factors,
                          .environment_table = out->table};
     return lights_create(&lights, &out->lights, err);

@@ -283,6 +283,43 @@ static void test_light_mesh_slots(void **state)
     fixture_destroy(f);
 }
 
+/* What shines from one side is found from there alone, mirrored or not, and from both sides where nothing is known. */
+static void test_light_mesh_sides(void **state)
+{
+    (void)state;
+    const float emission[] = {1.0f};
+    for (uint32_t i = 0; i < 8; ++i) {
+        SceneFixture *f = fixture_create();
+        uint32_t bright = fixture_material(f, "bright"), mesh = fixture_grid(f, 4, 0.0f);
+        bool is_mirrored = i & 4;
+        mat4 place = is_mirrored ? mat4_scale(f3(-1, 1, 1)) : mat4_identity();
+        uint32_t instance = fixture_instance(f, mesh, bright, place);
+        const uint8_t sides[] = {(uint8_t)(i & 3)};
+        LightsDesc desc = {.size_bytes = sizeof desc,
+                           .scene = &f->scene,
+                           .material_emission = emission,
+                           .material_sides = sides[0] ? sides : NULL};
+        float3 p[3];
+        Lights *lights;
+        scene_mesh_positions_at(&f->meshes[mesh], f->meshes[mesh].indices, 0.0f, p);
+        float front = f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])).z > 0.0f ? 1.0f : -1.0f;
+        assert_int_equal(lights_create(&desc, &lights, NULL), STATUS_OK);
+        assert_true(f->instances[instance].is_mirrored == is_mirrored);
+        for (uint32_t side = LIGHT_EMITS_FRONT; side <= LIGHT_EMITS_BACK; ++side) {
+            float3 at = f3(0.3f, 0.2f, side == LIGHT_EMITS_FRONT ? front : -front);
+            bool shines = sides[0] == 0 || (sides[0] & side);
+            LightSample s;
+            LightQuery query = {at, f3(0, 0, 1), SKY_ABOVE};
+            float3 wi = f3(0, 0, -at.z);
+            MeshLightHit hit = {instance, 7, 0.3f, 0.3f, wi, 1.0f};
+            assert_true(sample_at(lights, at, 5, &s) == shines);
+            assert_true((lights_mesh_pdf(lights, &query, 0.5f, &hit) > 0.0f) == shines);
+        }
+        lights_destroy(lights);
+        fixture_destroy(f);
+    }
+}
+
 /* 2^17 triangles: 24 bits of one number would leave most of a barycentric square to chance; here each is chosen
  * as often as its probability says, so the expected number of those never seen is known. */
 static void test_light_every_triangle_is_chosen(void **state)
@@ -966,6 +1003,7 @@ int main(void)
         cmocka_unit_test(test_light_nothing_shines),
         cmocka_unit_test(test_light_mesh_is_the_cornell_lamp),
         cmocka_unit_test(test_light_mesh_slots),
+        cmocka_unit_test(test_light_mesh_sides),
         cmocka_unit_test(test_light_every_triangle_is_chosen),
         cmocka_unit_test(test_light_sun_is_met),
         cmocka_unit_test(test_environment_coordinates),

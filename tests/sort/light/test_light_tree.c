@@ -245,6 +245,41 @@ static void test_tree_makes_less_noise(void **state)
     light_tree_destroy(tree);
 }
 
+/* A ball of facets that shine outwards: a point gets its light from those that face it, by their cosines. The relative variance
+ * of one sample, exact here, is 0.51 on average; it was 1.2 when nodes were taken by the cosine of their best facet. */
+static void test_tree_finds_the_facing(void **state)
+{
+    (void)state;
+    enum { COUNT = 500, POINTS = 20 };
+    static LightBounds leaves[COUNT];
+    uint64_t seed = 6;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        float z = 1.0f - (2.0f * (float)i + 1.0f) / COUNT, turn = 2.39996323f * (float)i;
+        float r = sqrtf(1.0f - z * z);
+        float3 n = f3(r * cosf(turn), r * sinf(turn), z), at = f3_scale(n, 0.05f);
+        leaves[i] =
+            (LightBounds){.lower = at, .upper = at, .axis = n, .cos_o = 1.0f, .power = 1.0f};
+    }
+    LightTree *tree;
+    assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);
+    double variance = 0.0;
+    for (int k = 0; k < POINTS; ++k) {
+        float3 at = f3_scale(direction(&seed), 0.3f + 3.0f * unit(&seed));
+        double sum = 0.0, sum2 = 0.0;
+        for (uint32_t i = 0; i < COUNT; ++i) {
+            float3 d = f3_sub(at, leaves[i].lower);
+            double p = (double)light_tree_probability(tree, at, f3(0, 0, 0), i);
+            double e = (double)(f3_dot(leaves[i].axis, d) / (f3_length2(d) * f3_length(d)));
+            assert_true(e < 1e-6 || p > 0.0);
+            sum += e > 0.0 ? e : 0.0;
+            sum2 += e > 0.0 ? e * e / p : 0.0;
+        }
+        variance += sum2 / (sum * sum) - 1.0;
+    }
+    assert_true(variance < 0.65 * POINTS);
+    light_tree_destroy(tree);
+}
+
 /* Two thousand lamps close above a floor: of a point's light the nearest ones bring most, and must be found. The relative
  * variance of one sample, which is exact here, is 2.3; it was 18 when nodes were taken for as far as they are wide. */
 static void test_tree_finds_the_nearest(void **state)
@@ -284,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_tree_refuses_only_what_is_dark),
         cmocka_unit_test(test_tree_takes_degenerate_lights),
         cmocka_unit_test(test_tree_makes_less_noise),
+        cmocka_unit_test(test_tree_finds_the_facing),
         cmocka_unit_test(test_tree_finds_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

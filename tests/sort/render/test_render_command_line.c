@@ -46,7 +46,7 @@ static void test_command_line_mistakes_are_named(void **state)
         {"--spp", "-3", 2, {"--spp", "between 1 and"}},
         {"--ssp", "3", 2, {"'--ssp'", "did you mean '--spp'"}},
         {"--aov", "albdo", 2, {"no AOV 'albdo'", "did you mean 'albedo'"}},
-        {"--aov", "shadows", 2, {"no AOV 'shadows'", "albedo, normal"}},
+        {"--aov", "sparkle", 2, {"no AOV 'sparkle'", "albedo, normal"}},
         {"--aov", "albedo,,normal", 2, {"name of an AOV is missing", ""}},
         {"--integrator", "wirefame", 2, {"no integrator", "did you mean 'wireframe'"}},
         {"--integrator", "bidir", 2, {"no integrator 'bidir'", "path, light"}},
