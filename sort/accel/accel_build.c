@@ -13,7 +13,7 @@
  * Triangles are pairs where that pays (triangle_pairs.h).
  *
  * Curves are shared with Embree as they are, and instanced unless they stand where they are defined: a radius has
- * no meaning under a transform that stretches.
+ * no meaning under a transform that stretches. Linear tubes of very short or long segments are instanced in another size.
  *
  * The robust flag is set: without it rays slip through shared edges. */
 #include "sort/accel/accel_state.h"
@@ -119,10 +119,50 @@ static bool add_neighbours(RTCGeometry geometry, const SceneCurves *curves)
     return flags != NULL;
 }
 
-/* Curves, sharing their arrays. NULL on failure. */
-static RTCGeometry new_curves(Accel *accel, const SceneMesh *mesh)
+/* Returns the power of two by which Embree gets the points of a mesh of curves larger than they are. Its intersection of linear tubes takes
+ * products of eight lengths, so segments far from 1 unit are met beside themselves. */
+static float curve_scale(const SceneMesh *mesh)
 {
+    enum { RANGE = 5 }; /* powers of two around 1 that need no scale */
     const SceneCurves *curves = mesh->curves;
+    double length = 0.0;
+    int exponent;
+    if (!curves || curves->is_ribbon || curves->basis != SCENE_CURVE_LINEAR)
+        return 1.0f;
+    for (uint32_t i = 0; i < curves->segment_count; ++i) {
+        const float *p = &curves->points[4 * (size_t)curves->segments[i]], *q = p + 4;
+        length += (double)f3_length(f3(q[0] - p[0], q[1] - p[1], q[2] - p[2]));
+    }
+    if (!(length > 0.0) || !isfinite(length))
+        return 1.0f;
+    (void)frexp(length / curves->segment_count, &exponent);
+    return exponent >= -RANGE && exponent <= RANGE ? 1.0f : ldexpf(1.0f, -exponent);
+}
+
+/* Sets the points of a key as Embree is to have them. False on failure. */
+static bool add_curve_points(RTCGeometry geometry, const SceneMesh *mesh, uint32_t key, float scale)
+{
+    const float *points = key == 0 ? mesh->curves->points : mesh->curves->later[key - 1];
+    const size_t point_bytes = 4 * sizeof(float), count = 4 * (size_t)mesh->vertex_count;
+    if (scale == 1.0f) {
+        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, key, RTC_FORMAT_FLOAT4, points,
+                                   0, point_bytes, mesh->vertex_count);
+        return true;
+    }
+    float *scaled = rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, key,
+                                            RTC_FORMAT_FLOAT4, point_bytes, mesh->vertex_count);
+    for (size_t i = 0; scaled && i < count; ++i)
+        scaled[i] = scale * points[i];
+    return scaled != NULL;
+}
+
+/* Curves, sharing their arrays unless they are scaled. NULL on failure. */
+static RTCGeometry new_curves(Accel *accel, uint32_t mesh_index)
+{
+    const SceneMesh *mesh = &accel->scene->meshes[mesh_index];
+    const SceneCurves *curves = mesh->curves;
+    const float scale = accel->curve_scales[mesh_index];
+    bool is_complete = true;
     RTCGeometry geometry = rtcNewGeometry(accel->device->device, curve_type(curves));
     if (!geometry)
         return NULL;
@@ -130,11 +170,11 @@ static RTCGeometry new_curves(Accel *accel, const SceneMesh *mesh)
                                curves->segments, 0, sizeof(uint32_t), curves->segment_count);
     if (mesh->later_count > 0)
         rtcSetGeometryTimeStepCount(geometry, mesh->later_count + 1);
-    for (uint32_t key = 0; key <= mesh->later_count; ++key)
-        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, key, RTC_FORMAT_FLOAT4,
-                                   key == 0 ? curves->points : curves->later[key - 1], 0,
-                                   4 * sizeof(float), mesh->vertex_count);
-    if (curves->basis == SCENE_CURVE_LINEAR && !add_neighbours(geometry, curves)) {
+    for (uint32_t key = 0; is_complete && key <= mesh->later_count; ++key)
+        is_complete = add_curve_points(geometry, mesh, key, scale);
+    if (is_complete && curves->basis == SCENE_CURVE_LINEAR)
+        is_complete = add_neighbours(geometry, curves);
+    if (!is_complete) {
         rtcReleaseGeometry(geometry);
         return NULL;
     }
@@ -217,8 +257,20 @@ static RTCGeometry new_placed(Accel *accel, RTCScene scene)
     return geometry;
 }
 
+/* Places what Embree has in another size than the scene. */
+static void set_transform(RTCGeometry geometry, uint32_t key, const mat4 *object_to_world,
+                          float scale)
+{
+    mat4 m = *object_to_world;
+    for (int row = 0; row < 3; ++row)
+        for (int column = 0; column < 3; ++column)
+            m.m[row][column] /= scale; /* a power of two */
+    rtcSetGeometryTransform(geometry, key, RTC_FORMAT_FLOAT3X4_ROW_MAJOR, m.m);
+}
+
 static RTCGeometry new_instance(Accel *accel, const SceneInstance *instance)
 {
+    const float scale = accel->curve_scales[instance->mesh];
     RTCGeometry geometry = rtcNewGeometry(accel->device->device, RTC_GEOMETRY_TYPE_INSTANCE);
     if (!geometry)
         return NULL;
@@ -226,10 +278,9 @@ static RTCGeometry new_instance(Accel *accel, const SceneInstance *instance)
     if (instance->key_count > 0)
         rtcSetGeometryTimeStepCount(geometry, instance->key_count);
     for (uint32_t k = 0; k < instance->key_count; ++k)
-        rtcSetGeometryTransform(geometry, k, RTC_FORMAT_FLOAT3X4_ROW_MAJOR, instance->keys[k].m);
+        set_transform(geometry, k, &instance->keys[k], scale);
     if (instance->key_count == 0)
-        rtcSetGeometryTransform(geometry, 0, RTC_FORMAT_FLOAT3X4_ROW_MAJOR,
-                                instance->object_to_world.m);
+        set_transform(geometry, 0, &instance->object_to_world, scale);
     return geometry;
 }
 
@@ -256,13 +307,14 @@ static unsigned geometry_mask(const AccelDesc *desc, const SceneInstance *instan
 #define NEVER_FLATTENED UINT32_MAX
 
 /* A mesh with keys in an instance with keys moves on curves: Embree has them for instances only. */
-static void count_use(const Scene *scene, const SceneInstance *instance, uint32_t *uses)
+static void count_use(const Accel *accel, const SceneInstance *instance, uint32_t *uses)
 {
-    const SceneMesh *mesh = &scene->meshes[instance->mesh];
+    const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
     uint32_t keys = instance->key_count > 0 ? instance->key_count : mesh->later_count + 1;
     uint32_t *count = &uses[instance->mesh];
     bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
-    if ((instance->key_count > 0 && mesh->later_count > 0) || (mesh->curves && !stays))
+    if ((instance->key_count > 0 && mesh->later_count > 0) ||
+        (mesh->curves && (!stays || accel->curve_scales[instance->mesh] != 1.0f)))
         *count = NEVER_FLATTENED;
     else if (*count != NEVER_FLATTENED)
         *count += keys;
@@ -291,7 +343,7 @@ static bool make_mesh_scene(Accel *accel, uint32_t i)
     if (!mesh->curves && !find_pairs(accel, mesh, is_of_pairs(mesh), &accel->pairs[i]))
         return false;
     RTCGeometry geometry =
-        mesh->curves ? new_curves(accel, mesh) : new_triangles(accel, mesh, &accel->pairs[i], NULL);
+        mesh->curves ? new_curves(accel, i) : new_triangles(accel, mesh, &accel->pairs[i], NULL);
     RTCScene mesh_scene = accel_device_scene(accel->device);
     accel->mesh_scenes[i] = mesh_scene;
     if (!geometry || !mesh_scene)
@@ -312,7 +364,7 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
     if (!uses)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u meshes", scene->mesh_count);
     for (uint32_t i = 0; i < scene->instance_count; ++i)
-        count_use(scene, &scene->instances[i], uses);
+        count_use(accel, &scene->instances[i], uses);
     uint64_t extra_left = FLATTEN_EXTRA_TRIANGLES;
     for (uint32_t i = 0; i < scene->mesh_count; ++i) {
         const SceneMesh *mesh = &scene->meshes[i];
@@ -405,7 +457,7 @@ static RTCGeometry new_geometry(Accel *accel, uint32_t index, GeometryInfo *info
     bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
     *info = (GeometryInfo){.shape = index, .is_curve = mesh->curves != NULL};
     if (mesh->curves)
-        return is_flattened(accel, instance) ? new_curves(accel, mesh)
+        return is_flattened(accel, instance) ? new_curves(accel, instance->mesh)
                                              : new_instance(accel, instance);
     if (is_placed(accel, instance)) {
         StoredMesh *stored =
@@ -514,10 +566,13 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
     accel->mesh_scenes = MEM_ARRAY(RTCScene, (size_t)scene->mesh_count + 1);
     accel->geometry = MEM_ARRAY(GeometryInfo, accel->geometry_count);
     accel->pairs = MEM_ARRAY(TrianglePairs, (size_t)scene->mesh_count + 1);
-    if (!accel->mesh_scenes || !accel->pairs || !accel->geometry || !accel->stored_meshes ||
-        !accel->stored_instances)
+    accel->curve_scales = MEM_ARRAY(float, (size_t)scene->mesh_count + 1);
+    if (!accel->mesh_scenes || !accel->curve_scales || !accel->pairs || !accel->geometry ||
+        !accel->stored_meshes || !accel->stored_instances)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u instances",
                          scene->instance_count);
+    for (uint32_t i = 0; i < scene->mesh_count; ++i)
+        accel->curve_scales[i] = curve_scale(&scene->meshes[i]);
     TRY(make_mesh_scenes(accel, err));
     accel->top = accel_device_scene(accel->device);
     TRY(accel_device_status(accel->device, "making a scene", err));
@@ -576,6 +631,7 @@ void accel_destroy(Accel *accel)
     for (uint32_t i = 0; accel->pairs && i < accel->scene->mesh_count; ++i)
         triangle_pairs_free(&accel->pairs[i]);
     mem_free(accel->pairs);
+    mem_free(accel->curve_scales);
     mem_free(accel->geometry);
     mem_free(accel->shapes);
     mem_free(accel->shape_light);

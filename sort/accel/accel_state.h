@@ -52,6 +52,7 @@ struct Accel {
     RTCScene *mesh_scenes; /* [mesh_count], NULL for flattened meshes */
     StoredMesh **stored_meshes;    /* [mesh_count], in use where mesh_scenes are the store's */
     StoredMesh **stored_instances; /* [instance_count], in use where the instance is_placed */
+    float *curve_scales;           /* [mesh_count] what Embree has curves larger by; 1 for others */
     GeometryInfo *geometry;        /* [geometry_count] */
     LightShape *shapes;            /* [shape_count]: primitives of the first geometry of lights */
     uint32_t *shape_light;         /* owned; GeometryInfo.lights of all geometries of lights */

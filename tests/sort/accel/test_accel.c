@@ -674,6 +674,75 @@ static void test_accel_hairs_are_met_at_each_crossing(void **unused)
     }
 }
 
+enum { FIBRE_RAYS = 4000, FIBRES = 60 };
+
+typedef struct FibreHit {
+    bool is_hit;
+    uint32_t segment;
+    float t; /* in sizes */
+} FibreHit;
+
+/* Random fibres of three linear segments within a box of 2 * size, in an instance that makes them `scale` times as large; what
+ * random rays from around them meet. */
+static void meet_fibres(float size, float scale, bool moves, FibreHit out_hits[FIBRE_RAYS])
+{
+    float points[4 * FIBRES][4];
+    uint32_t counts[FIBRES];
+    uint64_t state = 31;
+    SceneFixture *f = fixture_create();
+    uint32_t grey = fixture_material(f, "grey");
+    for (uint32_t i = 0; i < FIBRES; ++i) {
+        counts[i] = 4;
+        for (uint32_t k = 0; k < 4; ++k) {
+            for (uint32_t c = 0; c < 3; ++c)
+                points[4 * i + k][c] = size * (2.0f * fixture_random(&state) - 1.0f);
+            points[4 * i + k][3] = size * 0.05f * (0.5f + fixture_random(&state));
+        }
+    }
+    uint32_t curve = fixture_curves(f, SCENE_CURVE_LINEAR, false, points[0], counts, FIBRES);
+    uint32_t instance = fixture_instance(f, curve, grey, mat4_scale(f3_splat(scale)));
+    mat4 keys[2] = {f->instances[instance].object_to_world, f->instances[instance].object_to_world};
+    if (moves)
+        f->instances[instance].keys = keys, f->instances[instance].key_count = 2;
+    Tracer t = tracer_create(&f->scene, NULL, FIBRE_RAYS);
+    for (uint32_t i = 0; i < FIBRE_RAYS; ++i) {
+        Ray ray = random_ray(&state, 3.0f);
+        ray_batch_start(&t.rays, i, f3_scale(ray.origin, size * scale), ray.direction, INFINITY,
+                        0.5f);
+    }
+    accel_intersect(t.accel, &t.rays, FIBRE_RAYS, &t.hits);
+    for (uint32_t i = 0; i < FIBRE_RAYS; ++i)
+        out_hits[i] = (FibreHit){.is_hit = t.hits.shape[i] != HIT_NONE,
+                                 .segment = t.hits.triangle[i],
+                                 .t = t.hits.t[i] / (size * scale)};
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+/* Tubes of linear segments are the same at any size: Embree's intersection takes high powers of lengths. */
+static void test_accel_fibres_have_any_size(void **unused)
+{
+    SORT_UNUSED(unused);
+    const float sizes[] = {0x1p-12f, 1e-4f, 3e-3f, 1000.0f, 1e-3f, 1e-5f};
+    const float scales[] = {1.0f, 1e4f, 1.0f, 1.0f, 0.01f, 1.0f};
+    static FibreHit of_one[FIBRE_RAYS], hits[FIBRE_RAYS];
+    meet_fibres(1.0f, 1.0f, false, of_one);
+    for (uint32_t k = 0; k < 2 * SORT_COUNT_OF(sizes); ++k) {
+        uint32_t odd = 0, met = 0;
+        meet_fibres(sizes[k / 2], scales[k / 2], k & 1, hits);
+        for (uint32_t i = 0; i < FIBRE_RAYS; ++i) {
+            const FibreHit *a = &of_one[i], *b = &hits[i];
+            bool is_same = a->segment == b->segment && fabsf(a->t - b->t) < 1e-3f;
+            met += a->is_hit;
+            odd += a->is_hit != b->is_hit || (a->is_hit && !is_same);
+        }
+        assert_true(met > FIBRE_RAYS / 10);
+        if (odd > FIBRE_RAYS / 400)
+            fail_msg("of size %g, %g times as large%s: %u of %d rays", (double)sizes[k / 2],
+                     (double)scales[k / 2], k & 1 ? ", moving" : "", odd, FIBRE_RAYS);
+    }
+}
+
 /* What lets no rays through ends the ray, whatever its number among the lights at its distance. */
 static void test_accel_stacked_lights_are_met_once_each(void **unused)
 {
@@ -967,6 +1036,7 @@ int main(void)
         cmocka_unit_test(test_accel_alpha_is_handed_over),
         cmocka_unit_test(test_accel_stacked_sheets_are_met_once_each),
         cmocka_unit_test(test_accel_hairs_are_met_at_each_crossing),
+        cmocka_unit_test(test_accel_fibres_have_any_size),
         cmocka_unit_test(test_accel_stacked_lights_are_met_once_each),
         cmocka_unit_test(test_accel_light_shapes),
         cmocka_unit_test(test_accel_rectangles_are_where_their_shape_is),
