@@ -300,7 +300,7 @@ static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
         footprint_scatter(&hit, sample.wi, DIFFUSE_PDF, 1.0f, &path->diff);
     /* The walk begins on the surface, which the first flight ignores: free paths may be shorter than the error. */
     float ignored_m = hit.error_m / maxf(fabsf(f3_dot(sample.wi, hit.Ng)), FLT_EPSILON);
-    wave_walk(w, i, hit.P, sample.wi, ignored_m);
+    wave_walk_begin(w, i, &hit, sample.wi, ignored_m);
 }
 
 /* Records the fraction that lights visible to diffuse bounces only, or to glossy ones only, are weighted by. */

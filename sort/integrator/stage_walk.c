@@ -3,12 +3,52 @@
  * the body's own surface, the path leaves by a diffuse lobe (stage_surface.c). Other surfaces inside the body are shaded
  * as they would be outside.
  *
- * Each colour channel has its own extinction. One channel is drawn, by its throughput, to sample the distance, and the
- * balance heuristic over all channels keeps the throughput of each bounded. */
+ * Each colour channel has its own extinction. One channel is drawn, by its throughput, to sample the distance, and most of the flights
+ * go towards where the path came in and pass more easily that way, as light does that gets out of a half-space [Krivanek2014]. The
+ * balance heuristic over all channels and both ways keeps the throughput of each bounded. */
 #include "sort/integrator/wave_state.h"
 
 #include "sort/sampling/warp.h"
 #include "ssl/rt/rt.h"
+#include <float.h>
+
+/* The greatest albedo whose diffusion is asked for: that of 1 is endless. */
+#define ALBEDO_MOST 0.9999f
+
+/* Returns how far light diffuses in free paths by the albedo of one scatter: nearly the positive root of Case's equation, for isotropic
+ * scattering [Krivanek2014]. */
+static float diffusion_length(float albedo)
+{
+    float a = clampf(albedo, 0.1f, ALBEDO_MOST);
+    float power = 2.44294f - 0.0215813f * a + 0.578637f / a;
+    return 1.0f / sqrtf(1.0f - rt_pow(a, power));
+}
+
+/* Returns the share of flights that are drawn towards the surface. */
+static float guided_share(const Path *path)
+{
+    return 0.7f * (1.0f - fabsf(path->medium.g));
+}
+
+/* The density by which such a flight in one channel has its cosine to the way out, per solid angle: the further it goes out of itself, the
+ * more [Krivanek2014]. */
+static float guided_pdf(float cosine, float length)
+{
+    return SORT_INV_2PI / (rt_log((length + 1.0f) / (length - 1.0f)) * (length - cosine));
+}
+
+static float guided_cosine(float u, float length)
+{
+    float cosine = length - (length + 1.0f) * rt_pow((length - 1.0f) / (length + 1.0f), u);
+    return clampf(cosine, -1.0f, 1.0f);
+}
+
+/* And it meets so much less on the way out. */
+static float guided_extinction(const Path *path, int channel)
+{
+    return path->medium.sigma_t.c[channel] *
+           (1.0f - path->walk.cosine / path->walk.length.c[channel]);
+}
 
 /* Returns the probability of each channel to be drawn. */
 static Spectrum channel_chances(const Path *path)
@@ -21,42 +61,65 @@ static Spectrum channel_chances(const Path *path)
     return spectrum_scale(chance, 1.0f / sum);
 }
 
-static float free_distance(const WaveShared *s, const Path *path)
+/* Draws the channel of a flight; *out_u becomes what is left of the random number, in [0, 1). */
+static int draw_channel(const WaveShared *s, const Path *path, float *out_u)
 {
     float u =
         sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_CHANNEL));
-    float v =
-        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_DISTANCE));
     Spectrum chance = channel_chances(path);
     int channel = 0;
     while (channel + 1 < SPECTRUM_CHANNELS && u >= chance.c[channel])
         u -= chance.c[channel++];
-    ASSERT(v < 1.0f && path->medium.sigma_t.c[channel] >= 0.0f);
-    return -rt_log1p(-v) / path->medium.sigma_t.c[channel];
+    *out_u = minf(u / maxf(chance.c[channel], FLT_MIN), 1.0f);
+    return channel;
 }
 
-void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min)
+/* Sends a path on, as far as the extinction lets it. */
+static void fly(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min, float extinction)
 {
+    Path *path = &w->paths[i];
+    const WaveShared *s = w->shared;
+    float v =
+        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_DISTANCE));
+    ASSERT(v < 1.0f && extinction >= 0.0f);
     Ray ray = {.origin = origin,
                .direction = direction,
                .t_min = t_min,
-               .t_max = free_distance(w->shared, &w->paths[i]),
+               .t_max = -rt_log1p(-v) / extinction,
                .time = w->rays.time[i]};
     ray_batch_set(&w->rays, i, &ray);
+}
+
+void wave_walk_begin(Wave *w, uint32_t i, const SurfaceHit *hit, float3 direction, float t_min)
+{
+    Path *path = &w->paths[i];
+    float unused;
+    path->walk = (Walk){.out = hit->Ng};
+    SPECTRUM_EACH(c) path->walk.length.c[c] = diffusion_length(path->medium.albedo.c[c]);
+    int channel = draw_channel(w->shared, path, &unused);
+    fly(w, i, hit->P, direction, t_min, path->medium.sigma_t.c[channel]);
 }
 
 /* Multiplies the throughput by transmittance over density, for a flight of t metres that ends in a scatter or at a
  * surface. */
 static void attenuate(Path *path, float t, bool scatters)
 {
+    const Walk *walk = &path->walk;
     Spectrum chance = channel_chances(path), through;
+    bool is_drawn = walk->phase > 0.0f;
+    float guided = is_drawn ? guided_share(path) : 0.0f, phase = is_drawn ? walk->phase : 1.0f;
     ASSERT(t >= 0.0f);
     float pdf = 0.0f;
     SPECTRUM_EACH(i)
     {
         float sigma_t = path->medium.sigma_t.c[i];
-        through.c[i] = rt_exp(-sigma_t * t);
-        pdf += chance.c[i] * through.c[i] * (scatters ? sigma_t : 1.0f);
+        through.c[i] = phase * rt_exp(-sigma_t * t);
+        pdf += chance.c[i] * (1.0f - guided) * through.c[i] * (scatters ? sigma_t : 1.0f);
+        if (guided > 0.0f) {
+            float sigma = guided_extinction(path, i);
+            pdf += chance.c[i] * guided * guided_pdf(walk->cosine, walk->length.c[i]) *
+                   rt_exp(-sigma * t) * (scatters ? sigma : 1.0f);
+        }
         if (scatters)
             through.c[i] *= sigma_t * path->medium.albedo.c[i];
     }
@@ -66,23 +129,37 @@ static void attenuate(Path *path, float t, bool scatters)
         path->flags |= PATH_DEAD;
 }
 
+static float3 around(float3 axis, float cosine, float turn)
+{
+    float3 s, t;
+    float sine = sqrtf(maxf(1.0f - cosine * cosine, 0.0f));
+    float2 c = warp_circle(turn);
+    f3_frame(axis, &s, &t);
+    return f3_normalize(warp_to_frame(f3(sine * c.x, sine * c.y, cosine), s, t, axis));
+}
+
 static void scatter(Wave *w, uint32_t i)
 {
     Path *path = &w->paths[i];
     Ray ray = ray_batch_get(&w->rays, i);
-    float3 at = f3_madd(ray.origin, ray.t_max, ray.direction), s, t;
+    float3 at = f3_madd(ray.origin, ray.t_max, ray.direction), direction;
     float2 u =
         sampler_2d(&w->shared->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_UV));
     attenuate(path, ray.t_max, true);
     ++path->event;
     if (++path->walk_steps >= WAVE_WALK_MAX)
         path->flags |= PATH_DEAD;
-    float cosine = warp_henyey_greenstein(u.y, path->medium.g),
-          sine = sqrtf(1.0f - cosine * cosine);
-    float2 turn = warp_circle(u.x);
-    f3_frame(ray.direction, &s, &t);
-    float3 direction = warp_to_frame(f3(sine * turn.x, sine * turn.y, cosine), s, t, ray.direction);
-    wave_walk(w, i, at, f3_normalize(direction), 0.0f);
+    float left;
+    int channel = draw_channel(w->shared, path, &left);
+    bool is_guided = left < guided_share(path);
+    if (is_guided)
+        direction = around(path->walk.out, guided_cosine(u.y, path->walk.length.c[channel]), u.x);
+    else
+        direction = around(ray.direction, warp_henyey_greenstein(u.y, path->medium.g), u.x);
+    path->walk.cosine = clampf(f3_dot(direction, path->walk.out), -1.0f, 1.0f);
+    path->walk.phase = warp_henyey_greenstein_pdf(f3_dot(direction, ray.direction), path->medium.g);
+    fly(w, i, at, direction, 0.0f,
+        is_guided ? guided_extinction(path, channel) : path->medium.sigma_t.c[channel]);
 }
 
 static void leave(Wave *w, uint32_t i)

@@ -378,6 +378,7 @@ void wave_copy_path(Wave *w, uint32_t to, uint32_t from)
     if (source->flags & (PATH_INSIDE | PATH_LEAVING)) {
         path->medium = source->medium;
         path->body = source->body;
+        path->walk = source->walk;
     }
 }
 

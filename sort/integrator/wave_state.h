@@ -36,6 +36,15 @@ typedef enum PathFlags {
  * may send two more from the next catcher. */
 enum { WAVE_PATHS_OF_A_CATCH = 5 };
 
+/* What the flights of a walk inside a body are drawn by (stage_walk.c). */
+typedef struct Walk {
+    float3 out;      /* unit normal where it entered, outwards */
+    Spectrum length; /* by channel, how far light diffuses there, in free paths: above 1 */
+    float cosine;    /* of this flight's direction and `out` */
+    float
+        phase; /* density per solid angle with which it scattered into that direction; 0: it came from outside, by no choice of the walk */
+} Walk;
+
 typedef struct Path {
     /* The first cache line has what most stages read. */
     alignas(SORT_CACHE_LINE) SampleKey key;
@@ -71,6 +80,7 @@ typedef struct Path {
     /* While PATH_INSIDE or PATH_LEAVING: the medium, and the instance whose inside it fills. */
     BsdfMedium medium;
     uint32_t body;
+    Walk walk; /* while PATH_INSIDE */
 } Path;
 
 /* The light that a shadow ray carries. */
@@ -347,9 +357,9 @@ void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, ui
 /* Returns the least roughness (alpha) of microfacet lobes where the path stands. After wide scatters sharp reflections are
  * blurred, as in Cycles: they would be noise. */
 float wave_least_alpha(const WaveShared *s, const Path *path);
-/* Sends path i, which is PATH_INSIDE, on its next flight, as far as the free distance drawn for it. Surfaces nearer than
- * t_min metres are ignored. */
-void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min);
+/* Sends path i, which is PATH_INSIDE and has its medium, from a hit into the body, as far as the free distance drawn for it. Surfaces
+ * nearer than t_min metres are ignored. */
+void wave_walk_begin(Wave *w, uint32_t i, const SurfaceHit *hit, float3 direction, float t_min);
 
 /* --- guides of denoisers (guides.c); only while Wave.guides is not NULL -------------------------------- */
 

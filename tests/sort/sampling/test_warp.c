@@ -144,6 +144,14 @@ static void test_warp_henyey_greenstein_has_its_mean(void **state)
                               : 0.5 * (1 + edge);
         assert_true(fabs(sum / POINTS - g) < 2e-5);
         assert_true(fabs((double)below / POINTS - expected) < 2e-5);
+        double all = 0.0, mean = 0.0; /* by the density */
+        for (uint32_t i = 0; i < POINTS; ++i) {
+            double c = 2.0 * (i + 0.5) / POINTS - 1.0;
+            double pdf =
+                TURN_PI * 4.0 / POINTS * (double)warp_henyey_greenstein_pdf((float)c, (float)g);
+            all += pdf, mean += c * pdf;
+        }
+        assert_true(fabs(all - 1.0) < 1e-4 && fabs(mean - g) < 1e-4);
     }
 }
 
