@@ -168,6 +168,51 @@ static void test_pairs_are_met_as_their_triangles(void **unused)
     check_crossings(&s, false, mat4_scale(f3(-1.0f, 1.0f, 1.0f)));
 }
 
+/* Triangles of few vertices: some without area, some twice, folded flat or turned over. What is met is as far away. */
+static void test_pairs_that_are_degenerate(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { VERTICES = 40 };
+    static Sheets s;
+    uint64_t state = 4;
+    uint32_t odd = 0, met = 0;
+    make_sheets(&s, &state);
+    s.triangle_count = 0;
+    for (uint32_t i = 0; i < SHEETS; ++i) {
+        uint32_t v[4];
+        for (uint32_t k = 0; k < 4; ++k)
+            v[k] = random_below(&state, VERTICES);
+        v[3] = i % 5 == 0 ? v[0] : v[3];
+        v[2] = i % 7 == 0 ? v[1] : v[2];
+        add_triangle(&s, (uint32_t[3]){v[0], v[1], v[2]}, random_below(&state, 3), false);
+        add_triangle(&s, (uint32_t[3]){v[2], v[1], v[3]}, random_below(&state, 3), i % 11 == 0);
+    }
+    set_apart(&s);
+    SceneFixture *pairs = fixture_of(&s, s.paired, false, mat4_identity());
+    SceneFixture *apart = fixture_of(&s, s.apart, false, mat4_identity());
+    Tracer a = tracer_create(&pairs->scene, NULL, RAYS),
+           b = tracer_create(&apart->scene, NULL, RAYS);
+    set_rays(&a.rays, &state);
+    accel_intersect(a.accel, &a.rays, RAYS, &a.hits);
+    accel_intersect(b.accel, &a.rays, RAYS, &b.hits);
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        bool is_hit = hit_is_mesh(a.hits.shape[i]);
+        met += is_hit;
+        odd += is_hit != hit_is_mesh(b.hits.shape[i]) ||
+               (is_hit && fabsf(a.hits.t[i] - b.hits.t[i]) > 1e-5f);
+        if (!is_hit)
+            continue;
+        const uint32_t *c = s.paired[a.hits.triangle[i]];
+        assert_true(c[0] != c[1] && c[1] != c[2] && c[2] != c[0]);
+    }
+    print_message("%u of %u hits are others\n", odd, met);
+    assert_true(met > RAYS / 5 && odd * 2000 < met);
+    tracer_destroy(&a);
+    tracer_destroy(&b);
+    fixture_destroy(pairs);
+    fixture_destroy(apart);
+}
+
 static SceneMesh mesh_of(const uint32_t triangles[][3], uint32_t count)
 {
     return (SceneMesh){.indices = triangles[0], .triangle_count = count};
@@ -255,6 +300,7 @@ int main(void)
     accel_thread_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs_are_met_as_their_triangles),
+        cmocka_unit_test(test_pairs_that_are_degenerate),
         cmocka_unit_test(test_pairs_are_those_that_share_an_edge),
         cmocka_unit_test(test_pairs_pay_where_there_are_many),
         cmocka_unit_test(test_barycentrics_are_those_of_the_triangle),
