@@ -6,15 +6,19 @@ import bpy
 import numpy as np
 
 import blender_scene as kit
-from node_tiles import CELLS, Case, Tile, add_ball, enum, gradient_image, is_there
+from node_tiles import CELLS, Case, Tile, add_ball, bounce_often, enum, gradient_image, is_there
 
 PICTURES = []
 
 
 def picture(node, tolerance):
+    """Its limits of bounces are its own, not those of the scene before: references may be made one by one."""
     def add(build):
+        def build_within_limits():
+            bounce_often()
+            build()
         if is_there(node):
-            PICTURES.append(Case(build.__name__.replace("_", " "), node, tolerance, build))
+            PICTURES.append(Case(build.__name__.replace("_", " "), node, tolerance, build_within_limits))
         return build
     return add
 

@@ -191,13 +191,19 @@ def build_fibres():
     return _build_lit(FIBRES, 256)
 
 
-def _build_lit(cases, samples):
-    columns, rows = grid(len(cases))
-    scene = kit.empty_scene(samples=samples)
+def bounce_often():
+    """So that few paths are cut off, in both engines alike."""
+    scene = bpy.context.scene
     scene.sort.max_depth = scene.cycles.max_bounces = 16
     for kind in ("diffuse", "glossy", "transmission"):
         setattr(scene.sort, f"{kind}_bounces", 16)
         setattr(scene.cycles, f"{kind}_bounces", 16)
+
+
+def _build_lit(cases, samples):
+    columns, rows = grid(len(cases))
+    scene = kit.empty_scene(samples=samples)
+    bounce_often()
     scene.render.resolution_x, scene.render.resolution_y = columns * TILE_PX, rows * TILE_PX
     for number, case in enumerate(cases):
         make = case.make or (add_strand if case.is_strand else add_ball)

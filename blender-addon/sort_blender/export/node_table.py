@@ -104,7 +104,7 @@ NODES = {
         "metallic_bsdf", options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
         lacks="correlated shadowing"),
     "ShaderNodeBsdfSheen": _shader("sheen_bsdf", options=opt.take("distribution")),
-    "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
+    "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf", lacks="a ball differs by 1.2 % in Blender 3; why is not known"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),
     "ShaderNodeBsdfRayPortal": _shader("ray_portal_bsdf", inputs={"Position": "place"}, finish=opt.finish_portal,
                                        lacks="not with the integrator light"),
@@ -116,7 +116,8 @@ NODES = {
     "ShaderNodeEmission": _shader("emission", outputs={"Emission": "light"}),
     "ShaderNodeHoldout": _shader("holdout", outputs={"Holdout": "hole"}),
     "ShaderNodeMixShader": Node("mix_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "mixed"}),
-    "ShaderNodeAddShader": Node("add_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "sum"}),
+    "ShaderNodeAddShader": Node("add_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "sum"},
+                                lacks="measured with a Translucent BSDF, which differs in Blender 3"),
 
     "ShaderNodeTexImage": Node(
         lambda node: "tex_image_box" if node.projection == "BOX" else "tex_image", options=opt.image,
