@@ -41,8 +41,8 @@ typedef struct Walk {
     float3 out;      /* unit normal where it entered, outwards */
     Spectrum length; /* by channel, how far light diffuses there, in free paths: above 1 */
     float cosine;    /* of this flight's direction and `out` */
-    float
-        phase; /* density per solid angle with which it scattered into that direction; 0: it came from outside, by no choice of the walk */
+    /* Density per solid angle with which it scattered into that direction; 0: it came in, and the walk chose nothing. */
+    float phase;
 } Walk;
 
 typedef struct Path {

@@ -277,26 +277,31 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
     return mean * (float)count / (float)(looked > 0 ? looked : 1);
 }
 
-/* Returns LIGHT_EMITS_x of a material that emits: the sides where one of some points shines, or both if none does. */
-static uint8_t sides_of(const Scene *scene, ShadeContext *shade, uint32_t material,
-                        SurfaceBlock *surfaces)
+uint8_t light_setup_known_sides(const ShadeGlow *glow)
 {
-    ShadeGlow glow = shade_glow(shade, material);
-    bool front = !spectrum_is_black(glow.front), back = !spectrum_is_black(glow.back);
-    if (!glow.is_constant) {
-        uint32_t count = emission_points(scene, material, true, surfaces);
-        front = mean_emission(shade, material, surfaces, count) > 0.0f;
-        count = emission_points(scene, material, false, surfaces);
-        back = mean_emission(shade, material, surfaces, count) > 0.0f;
+    if (!glow->is_constant)
+        return LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK;
+    return (uint8_t)((spectrum_is_black(glow->front) ? 0 : LIGHT_EMITS_FRONT) |
+                     (spectrum_is_black(glow->back) ? 0 : LIGHT_EMITS_BACK));
+}
+
+/* Returns the sides of a material from which one of some points shines; both where the points are too few to tell, or none does. */
+static uint8_t bright_sides(const Scene *scene, ShadeContext *shade, uint32_t material,
+                            SurfaceBlock *surfaces)
+{
+    enum { POINTS_MIN = 64 };
+    uint32_t front = emission_points(scene, material, true, surfaces), sides = 0;
+    if (front >= POINTS_MIN) {
+        sides |= mean_emission(shade, material, surfaces, front) > 0.0f ? LIGHT_EMITS_FRONT : 0;
+        uint32_t back = emission_points(scene, material, false, surfaces);
+        sides |= mean_emission(shade, material, surfaces, back) > 0.0f ? LIGHT_EMITS_BACK : 0;
     }
-    bool is_known = front || back;
-    return (uint8_t)((front || !is_known ? LIGHT_EMITS_FRONT : 0) |
-                     (back || !is_known ? LIGHT_EMITS_BACK : 0));
+    return (uint8_t)(sides ? sides : LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK);
 }
 
 static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
-                                ShadeContext *shade, Arena *arena, float *out_emission,
-                                uint8_t *out_sides, Error *err)
+                                ShadeContext *shade, const ShadeGlow *glows, Arena *arena,
+                                float *out_emission, uint8_t *out_sides, Error *err)
 {
     SurfaceBlock *surfaces = arena_alloc(arena, EMISSION_POINTS / SSL_BLOCK * sizeof *surfaces, 64);
     uint64_t dark = 0;
@@ -317,7 +322,8 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
             out_emission[m] = search_emission(scene, shade, m, points, &worn, surfaces);
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (out_emission[m] > 0.0f)
-            out_sides[m] = sides_of(scene, shade, m, surfaces);
+            out_sides[m] = glows[m].is_constant ? light_setup_known_sides(&glows[m])
+                                                : bright_sides(scene, shade, m, surfaces);
     mem_free(worn.triangles);
     return STATUS_OK;
 }
@@ -421,11 +427,11 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
                              .footprint_scale = 1.0f,
                              .store = store};
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
-    TRY(estimate_emission(scene, materials, shade, memory->arena, memory->emission, memory->sides,
-                          err));
-    TRY(light_factors(scene, shade, memory->factors, err));
     for (uint32_t m = 0; m < scene->material_count; ++m)
         out->glows[m] = shade_glow(shade, m);
+    TRY(estimate_emission(scene, materials, shade, out->glows, memory->arena, memory->emission,
+                          memory->sides, err));
+    TRY(light_factors(scene, shade, memory->factors, err));
     TRY(make_environment_table(scene, cache, store, memory, shade, out, err));
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,

@@ -20,5 +20,7 @@ Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexC
                           TextureStore *store, bool samples_alone, LightSetup *out_setup,
                           Error *err) SORT_MUST_CHECK;
 void light_setup_destroy(LightSetup *setup);
+/* Returns the sides (LIGHT_EMITS_x) from which a material may emit; both unless its emission is constant. */
+uint8_t light_setup_known_sides(const ShadeGlow *glow);
 
 #endif

@@ -174,14 +174,6 @@ static Status check_materials(const Render *r, Error *err)
 
 /* --- making it -------------------------------------------------------------------------------------- */
 
-static uint8_t sides_of(const ShadeGlow *glow)
-{
-    if (!glow->is_constant)
-        return LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK;
-    return (uint8_t)((spectrum_is_black(glow->front) ? 0 : LIGHT_EMITS_FRONT) |
-                     (spectrum_is_black(glow->back) ? 0 : LIGHT_EMITS_BACK));
-}
-
 Status render_prepare_light(Render *r, Error *err)
 {
     light_emission_destroy(r->emission);
@@ -197,7 +189,7 @@ Status render_prepare_light(Render *r, Error *err)
     if (!sides)
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     for (uint32_t m = 0; m < r->scene->material_count; ++m)
-        sides[m] = sides_of(&r->lights.glows[m]);
+        sides[m] = light_setup_known_sides(&r->lights.glows[m]);
     LightEmissionDesc desc = {
         .size_bytes = sizeof desc, .lights = r->lights.lights, .material_sides = sides};
     Status status = light_emission_create(&desc, &r->emission, err);

@@ -33,8 +33,8 @@ typedef enum RayKind {
 typedef struct PathHistory {
     /* RayKind of the ray; 0 for the emission that light sampling evaluates. */
     uint32_t kind;
-    uint16_t diffuse, glossy, transmission, transparent,
-        portal; /* portals count as transparent too */
+    uint16_t diffuse, glossy, transmission, transparent;
+    uint16_t portal; /* among those that are transparent */
     /* The footprint is the cone of one scattered sample, not a pixel's: see shade_footprint_scale. */
     bool is_cone;
     /* The smallest density of all scatters that were no deltas; INFINITY before the first. */
