@@ -8,11 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/alloc.h"
-#include "sort/film/film.h"
-#include "tests/sort/render/render_kit.h"
-
-enum { SIDE = 4, SAMPLES = 256, PIXELS = SIDE * SIDE };
+#include "tests/sort/render/layer_kit.h"
 
 static const char surface_ssl[] =
     "shader matte(color albedo, out closure surface)\n{\n"
@@ -38,18 +34,6 @@ static const char surface_ssl[] =
                                                                 "glass\"") "," MATERIAL("veil",    \
                                                                                         "veil\"")
 
-/* The point of the plane z = 0 that the camera sees from above, in a spot of no size to speak of, is the origin. Everything is scaled,
- * then moved. */
-typedef struct Place {
-    double scale, move[3];
-} Place;
-
-typedef struct Quad {
-    const char *name, *material,
-        *fields; /* fields: further ones of the instance, each with a comma in front */
-    double corners[4][3];
-} Quad;
-
 typedef struct Light {
     const char *fields;
     double turn, size,
@@ -68,7 +52,7 @@ typedef struct Light {
 #define SUN             "\"type\": \"distant\", \"irradiance\": [3, 1, 0.5]"
 #define LAMP            "\"type\": \"area_rectangle\", \"is_solid\": false, \"radiance\": [3, 1, 0.5]"
 
-static void write_lights(StrBuf *out, const Place *place, const Light *lights, size_t count)
+static void write_lights(StrBuf *out, const LayerPlace *place, const Light *lights, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
         const Light *l = &lights[i];
@@ -84,94 +68,48 @@ static void write_lights(StrBuf *out, const Place *place, const Light *lights, s
     }
 }
 
-static void write_place(const Kit *kit, const Place *place, const Quad *quads, size_t quad_count,
-                        const Light *lights, size_t light_count)
-{
-    StrBuf meshes = {0}, instances = {0}, lamps = {0};
-    kit_write_text(kit, "m.ssl", surface_ssl);
-    for (size_t i = 0; i < quad_count; ++i) {
-        float corners[4][3];
-        for (int k = 0; k < 4; ++k)
-            for (int c = 0; c < 3; ++c)
-                corners[k][c] = (float)(quads[i].corners[k][c] * place->scale + place->move[c]);
-        kit_add_quad(kit, &meshes, quads[i].name, (const float(*)[3])corners);
-        strbuf_printf(
-            &instances, "%s{\"name\": \"%s\", \"mesh\": \"%s\", \"materials\": [\"%s\"]%s}",
-            i ? ", " : "", quads[i].name, quads[i].name, quads[i].material, quads[i].fields);
-    }
-    write_lights(&lamps, place, lights, light_count);
-    float x = (float)place->move[0], y = (float)place->move[1], z = (float)place->move[2];
-    kit_write_scene(kit, &(KitScene){.width = SIDE,
-                                     .height = SIDE,
-                                     .samples = SAMPLES,
-                                     .max_depth = 2,
-                                     .eye = {x, y, z + 0.25f * (float)place->scale},
-                                     .target = {x, y, z},
-                                     .fov_y_degrees = 0.05f,
-                                     .meshes = strbuf_text(&meshes),
-                                     .instances = strbuf_text(&instances),
-                                     .materials = MATERIALS,
-                                     .lights = light_count ? strbuf_text(&lamps) : NULL,
-                                     .environment = "{\"color\": [0.2, 0.2, 0.2]}"});
-    strbuf_free(&meshes);
-    strbuf_free(&instances);
-    strbuf_free(&lamps);
-}
-
-/* Each of the PIXELS * SAMPLES rays of a channel is clear or not, so that the error of the mean is at most that of a coin: 5 standard
- * errors are exceeded once in two million channels. */
-static void check_at(const Place *place, const Quad *quads, size_t quad_count, const Light *lights,
-                     size_t light_count, const double expected[3], const char *what)
+static void check_at(const LayerPlace *place, const LayerQuad *quads, size_t quad_count,
+                     const Light *lights, size_t light_count, const double expected[3],
+                     const char *what)
 {
     Kit kit;
+    StrBuf lamps = {0};
     kit_begin(&kit);
-    write_place(&kit, place, quads, quad_count, lights, light_count);
-    RenderOptions options = kit_options(&kit);
-    options.sampler = SAMPLER_INDEPENDENT;
-    options.aovs = FILM_AOV_BIT(FILM_AOV_SHADOW);
-    Render *render = kit_render(&kit, &options);
-    float *values = kit_aov(render, FILM_AOV_SHADOW);
-    for (int c = 0; c < 3; ++c) {
-        double mean = 0, p = expected[c];
-        for (int i = 0; i < PIXELS; ++i)
-            mean += (double)values[3 * i + c] / PIXELS;
-        double error = sqrt(fmax(p * (1 - p), 0) / (PIXELS * SAMPLES));
-        if (!(fabs(mean - p) <= 5 * error + 2e-6))
-            fail_msg("%s, scale %g, channel %d: %.6f instead of %.6f +- %.6f", what, place->scale,
-                     c, mean, p, error);
-    }
-    mem_free(values);
-    render_destroy(render);
+    kit_write_text(&kit, "m.ssl", surface_ssl);
+    write_lights(&lamps, place, lights, light_count);
+    layer_write_scene(
+        &kit, place, quads, quad_count, 0.25f,
+        (KitScene){.materials = MATERIALS, .lights = light_count ? strbuf_text(&lamps) : NULL});
+    layer_check(&kit, place, FILM_AOV_SHADOW, expected, what);
+    strbuf_free(&lamps);
     kit_end(&kit);
 }
-
-static const Place places[] = {
-    {1, {0, 0, 0}}, {1e-3, {0.5, -0.25, 0.125}}, {1e5, {3e5, 1e5, -2e5}}, {1, {5000, -3000, 800}}};
 
 /* Checks a scene in the first places. quads, lights: arrays. */
 #define CHECK_IN(place_count, quads, lights, what, ...)                                            \
     for (size_t p_ = 0; p_ < (place_count); ++p_)                                                  \
-    check_at(&places[p_], quads, SORT_COUNT_OF(quads), lights, SORT_COUNT_OF(lights),              \
+    check_at(&layer_places[p_], quads, SORT_COUNT_OF(quads), lights, SORT_COUNT_OF(lights),        \
              (const double[])__VA_ARGS__, what)
 
 /* How much a surface reflects does not matter, nor in which colour; only whether it does. */
 static void test_shadows_of_suns(void **state)
 {
     (void)state;
-    const Quad open[] = {FLOOR("matte")}, black[] = {FLOOR("black")}, mirror[] = {FLOOR("mirror")},
-               roofed[] = {FLOOR("matte"), {"roof", "matte", UNSEEN, ACROSS(-9, 9, 9, 1)}},
-               glazed[] = {FLOOR("matte"), {"roof", "glass", UNSEEN, ACROSS(-9, 9, 9, 1)}},
-               lucent[] = {FLOOR("matte"),
-                           {"roof", "matte", ", \"invisible_to\": [\"camera\", \"shadow\"]",
-                            ACROSS(-9, 9, 9, 1)}};
+    const LayerQuad open[] = {FLOOR("matte")}, black[] = {FLOOR("black")},
+                    mirror[] = {FLOOR("mirror")},
+                    roofed[] = {FLOOR("matte"), {"roof", "matte", UNSEEN, ACROSS(-9, 9, 9, 1)}},
+                    glazed[] = {FLOOR("matte"), {"roof", "glass", UNSEEN, ACROSS(-9, 9, 9, 1)}},
+                    lucent[] = {FLOOR("matte"),
+                                {"roof", "matte", ", \"invisible_to\": [\"camera\", \"shadow\"]",
+                                 ACROSS(-9, 9, 9, 1)}};
     const Light down[] = {{SUN, 1, 0, 0}}, up[] = {{SUN, -1, 0, 0}},
                 both[] = {{SUN, 1, 0, 0}, {SUN, -1, 0, 0}},
                 shadowless[] = {{SUN ", \"casts_shadows\": false", 1, 0, 0}},
                 mixed[] = {{SUN, 1, 0, 0}, {SUN ", \"casts_shadows\": false", 1, 0, 0}},
                 dark[] = {{SUN, 1, 0, 0},
                           {"\"type\": \"distant\", \"irradiance\": [0, 0, 0]", 1, 0, 0}};
-    CHECK_IN(SORT_COUNT_OF(places), open, down, "sun", {1, 1, 1});
-    CHECK_IN(SORT_COUNT_OF(places), roofed, down, "roof", {0, 0, 0});
+    CHECK_IN(SORT_COUNT_OF(layer_places), open, down, "sun", {1, 1, 1});
+    CHECK_IN(SORT_COUNT_OF(layer_places), roofed, down, "roof", {0, 0, 0});
     CHECK_IN(1, black, down, "black floor", {0, 0, 0});
     CHECK_IN(1, mirror, down, "mirror", {0, 0, 0});
     CHECK_IN(1, glazed, down, "glass", {1, 0.5, 0.25});
@@ -199,9 +137,9 @@ static void test_shadows_of_area_lamps(void **state)
                 pair[] = {{LAMP, 1, 2, 1}, {SUN, 1, 0, 0}, {SUN, -1, 0, 0}};
     const double edges[] = {-0.3, 0, 0.25, 0.4};
     for (size_t i = 0; i < SORT_COUNT_OF(edges); ++i) {
-        const Quad quads[] = {FLOOR("matte"), SCREEN(edges[i])};
+        const LayerQuad quads[] = {FLOOR("matte"), SCREEN(edges[i])};
         double p = 0.5 - solid_angle(2 * edges[i]) / (2 * solid_angle(1));
-        CHECK_IN(i == 2 ? SORT_COUNT_OF(places) : 1, quads, lamp, "screen", {p, p, p});
+        CHECK_IN(i == 2 ? SORT_COUNT_OF(layer_places) : 1, quads, lamp, "screen", {p, p, p});
         p = (p + (edges[i] < 0)) / 3;
         if (edges[i] != 0)
             CHECK_IN(1, quads, pair, "screen, under suns too", {p, p, p});
@@ -213,12 +151,13 @@ static void test_shadows_of_objects_that_shine(void **state)
 {
     (void)state;
     const Light none[] = {{SUN ", \"unlit_sets\": [0]", 1, 0, 0}}, sun[] = {{SUN, 1, 0, 0}};
-    const Quad glow[] = {FLOOR("matte"), {"glow", "glow", UNSEEN, ACROSS(-1, 1, 1, 1)}},
-               lamp[] = {FLOOR("matte"),
-                         {"glow", "glow", UNSEEN ", \"light\": {}", ACROSS(-1, 1, 1, 1)},
-                         SCREEN(0)};
-    check_at(&places[0], glow, 2, NULL, 0, (const double[]){0, 0, 0}, "only what shines");
-    check_at(&places[0], lamp, 3, NULL, 0, (const double[]){0.5, 0.5, 0.5}, "an object as a lamp");
+    const LayerQuad glow[] = {FLOOR("matte"), {"glow", "glow", UNSEEN, ACROSS(-1, 1, 1, 1)}},
+                    lamp[] = {FLOOR("matte"),
+                              {"glow", "glow", UNSEEN ", \"light\": {}", ACROSS(-1, 1, 1, 1)},
+                              SCREEN(0)};
+    check_at(&layer_places[0], glow, 2, NULL, 0, (const double[]){0, 0, 0}, "only what shines");
+    check_at(&layer_places[0], lamp, 3, NULL, 0, (const double[]){0.5, 0.5, 0.5},
+             "an object as a lamp");
     CHECK_IN(1, glow, none, "a sun for others", {0, 0, 0});
     CHECK_IN(1, lamp, sun, "an object as a lamp, and a sun on the edge's other side",
              {0.25, 0.25, 0.25});
@@ -229,7 +168,7 @@ static void test_shadows_of_objects_that_shine(void **state)
 static void test_shadows_behind_a_veil(void **state)
 {
     (void)state;
-    const Quad quads[] = {FLOOR("matte"), {"veil", "veil", "", ACROSS(-9, 9, 9, 0.125)}};
+    const LayerQuad quads[] = {FLOOR("matte"), {"veil", "veil", "", ACROSS(-9, 9, 9, 0.125)}};
     const Light sun[] = {{SUN, 1, 0, 0}};
     CHECK_IN(1, quads, sun, "veil", {0.5 + 0.25 * 0.25, 0.75, 0.75});
 }

@@ -8,11 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/alloc.h"
-#include "sort/film/film.h"
-#include "tests/sort/render/render_kit.h"
-
-enum { SIDE = 4, SAMPLES = 256, PIXELS = SIDE * SIDE };
+#include "tests/sort/render/layer_kit.h"
 
 static const char surface_ssl[] =
     "shader matte(out closure surface)\n{\n"
@@ -24,18 +20,6 @@ static const char surface_ssl[] =
     " + 0.25 * make_closure<Holdout>(color(1))"
     " + 0.5 * make_closure<Emission>(color(3, 1, 0));\n}\n";
 
-/* Quads of a scene around a point of a floor in the plane z = 0, which the camera sees from above in a spot of no size to
- * speak of. Everything is scaled, then moved. */
-typedef struct Place {
-    double scale, move[3];
-} Place;
-
-typedef struct Quad {
-    const char *name, *material,
-        *fields; /* fields: further ones of the instance, each with a comma in front */
-    double corners[4][3];
-} Quad;
-
 #define EVERYWHERE(z, half)                                                                        \
     {                                                                                              \
         {-(half), -(half), z}, {half, -(half), z}, {half, half, z},                                \
@@ -44,81 +28,31 @@ typedef struct Quad {
         }                                                                                          \
     }
 
-static void write_place(const Kit *kit, const Place *place, const Quad *quads, size_t count,
-                        double distance)
-{
-    StrBuf meshes = {0}, instances = {0};
-    char limits[64];
-    snprintf(limits, sizeof limits, "\"ao_distance_m\": %.9g", distance * place->scale);
-    kit_write_text(kit, "m.ssl", surface_ssl);
-    for (size_t i = 0; i < count; ++i) {
-        float corners[4][3];
-        for (int k = 0; k < 4; ++k)
-            for (int c = 0; c < 3; ++c)
-                corners[k][c] = (float)(quads[i].corners[k][c] * place->scale + place->move[c]);
-        kit_add_quad(kit, &meshes, quads[i].name, (const float(*)[3])corners);
-        strbuf_printf(
-            &instances, "%s{\"name\": \"%s\", \"mesh\": \"%s\", \"materials\": [\"%s\"]%s}",
-            i ? ", " : "", quads[i].name, quads[i].name, quads[i].material, quads[i].fields);
-    }
-    float x = (float)place->move[0], y = (float)place->move[1], z = (float)place->move[2];
-    kit_write_scene(
-        kit, &(KitScene){.width = SIDE,
-                         .height = SIDE,
-                         .samples = SAMPLES,
-                         .max_depth = 2,
-                         .limits = limits,
-                         .eye = {x, y, z + 0.5f * (float)place->scale},
-                         .target = {x, y, z},
-                         .fov_y_degrees = 0.05f,
-                         .meshes = strbuf_text(&meshes),
-                         .instances = strbuf_text(&instances),
-                         .materials =
-                             "{\"name\": \"matte\", \"shader\": \"m.ssl\", \"entry\": \"matte\"},"
-                             "{\"name\": \"glass\", \"shader\": \"m.ssl\", \"entry\": \"glass\"},"
-                             "{\"name\": \"veil\", \"shader\": \"m.ssl\", \"entry\": \"veil\"}",
-                         .environment = "{\"color\": [0.2, 0.2, 0.2]}"});
-    strbuf_free(&meshes);
-    strbuf_free(&instances);
-}
-
-/* Renders the place, and compares the mean of the pixels with what is expected of each channel. Each of the PIXELS * SAMPLES
- * rays of a channel is clear or not, so that the error of the mean is at most that of a coin: 5 standard errors are exceeded
- * once in two million channels. */
-static void check_place(const Place *place, const Quad *quads, size_t count, double distance,
-                        const double expected[3], const char *what)
+static void check_place(const LayerPlace *place, const LayerQuad *quads, size_t count,
+                        double distance, const double expected[3], const char *what)
 {
     Kit kit;
+    char limits[64];
     kit_begin(&kit);
-    write_place(&kit, place, quads, count, distance);
-    RenderOptions options = kit_options(&kit);
-    options.sampler = SAMPLER_INDEPENDENT;
-    options.aovs = FILM_AOV_BIT(FILM_AOV_AMBIENT_OCCLUSION);
-    Render *render = kit_render(&kit, &options);
-    float *values = kit_aov(render, FILM_AOV_AMBIENT_OCCLUSION);
-    for (int c = 0; c < 3; ++c) {
-        double mean = 0, p = expected[c];
-        for (int i = 0; i < PIXELS; ++i)
-            mean += (double)values[3 * i + c] / PIXELS;
-        double error = sqrt(fmax(p * (1 - p), 0) / (PIXELS * SAMPLES));
-        if (!(fabs(mean - p) <= 5 * error + 2e-6))
-            fail_msg("%s, scale %g, channel %d: %.6f instead of %.6f +- %.6f", what, place->scale,
-                     c, mean, p, error);
-    }
-    mem_free(values);
-    render_destroy(render);
+    snprintf(limits, sizeof limits, "\"ao_distance_m\": %.9g", distance * place->scale);
+    kit_write_text(&kit, "m.ssl", surface_ssl);
+    layer_write_scene(
+        &kit, place, quads, count, 0.5f,
+        (KitScene){.limits = limits,
+                   .materials =
+                       "{\"name\": \"matte\", \"shader\": \"m.ssl\", \"entry\": \"matte\"},"
+                       "{\"name\": \"glass\", \"shader\": \"m.ssl\", \"entry\": \"glass\"},"
+                       "{\"name\": \"veil\", \"shader\": \"m.ssl\", \"entry\": \"veil\"}"});
+    layer_check(&kit, place, FILM_AOV_AMBIENT_OCCLUSION, expected, what);
     kit_end(&kit);
 }
-
-static const Place places[] = {
-    {1, {0, 0, 0}}, {1e-3, {0.5, -0.25, 0.125}}, {1e5, {3e5, 1e5, -2e5}}, {1, {5000, -3000, 800}}};
 
 static void test_occlusion_under_nothing_is_none(void **state)
 {
     (void)state;
-    const Quad floor = {"floor", "matte", "", EVERYWHERE(0, 4)};
-    for (size_t i = 0; i < SORT_COUNT_OF(places); ++i)
-        check_place(&places[i], &floor, 1, 1e6, (const double[]){1, 1, 1}, "plane");
+    const LayerQuad floor = {"floor", "matte", "", EVERYWHERE(0, 4)};
+    for (size_t i = 0; i < SORT_COUNT_OF(layer_places); ++i)
+        check_place(&layer_places[i], &floor, 1, 1e6, (const double[]){1, 1, 1}, "plane");
 }
 
 /* Rays at an angle t from the normal reach the roof at a height h within h / cos t. By the cosine, the part of them that
@@ -126,27 +60,29 @@ static void test_occlusion_under_nothing_is_none(void **state)
 static void test_occlusion_under_a_roof(void **state)
 {
     (void)state;
-    const Quad quads[] = {{"roof", "matte", "", EVERYWHERE(1, 60)},
-                          {"floor", "matte", "", EVERYWHERE(0, 4)}};
+    const LayerQuad quads[] = {{"roof", "matte", "", EVERYWHERE(1, 60)},
+                               {"floor", "matte", "", EVERYWHERE(0, 4)}};
     const double distances[] = {0.9, 1.25, 2, 10};
-    for (size_t i = 0; i < SORT_COUNT_OF(places); ++i)
+    for (size_t i = 0; i < SORT_COUNT_OF(layer_places); ++i)
         for (size_t k = 0; k < (i ? 2 : SORT_COUNT_OF(distances)); ++k) {
             double d = distances[k], p = d > 1 ? 1 / (d * d) : 1;
-            check_place(&places[i], quads, 2, d, (const double[]){p, p, p}, "roof");
+            check_place(&layer_places[i], quads, 2, d, (const double[]){p, p, p}, "roof");
         }
-    check_place(&places[0], quads, 1, 2, (const double[]){0, 0, 0}, "no floor");
+    check_place(&layer_places[0], quads, 1, 2, (const double[]){0, 0, 0}, "no floor");
 }
 
 /* What a roof lets through counts by its colour; one that shadow rays do not see, not at all. */
 static void test_occlusion_under_glass(void **state)
 {
     (void)state;
-    const Quad glass[] = {{"roof", "glass", "", EVERYWHERE(1, 60)},
-                          {"floor", "matte", "", EVERYWHERE(0, 4)}};
-    const Quad unseen[] = {{"roof", "matte", ", \"invisible_to\": [\"shadow\"]", EVERYWHERE(1, 60)},
-                           {"floor", "matte", "", EVERYWHERE(0, 4)}};
-    check_place(&places[0], glass, 2, 2, (const double[]){1, 0.625, 0.4375}, "glass");
-    check_place(&places[0], unseen, 2, 2, (const double[]){1, 1, 1}, "invisible to shadow rays");
+    const LayerQuad glass[] = {{"roof", "glass", "", EVERYWHERE(1, 60)},
+                               {"floor", "matte", "", EVERYWHERE(0, 4)}};
+    const LayerQuad unseen[] = {
+        {"roof", "matte", ", \"invisible_to\": [\"shadow\"]", EVERYWHERE(1, 60)},
+        {"floor", "matte", "", EVERYWHERE(0, 4)}};
+    check_place(&layer_places[0], glass, 2, 2, (const double[]){1, 0.625, 0.4375}, "glass");
+    check_place(&layer_places[0], unseen, 2, 2, (const double[]){1, 1, 1},
+                "invisible to shadow rays");
 }
 
 /* The camera looks through a veil that is a quarter red glass, a quarter hole, and half something that shines. Above the veil is
@@ -154,9 +90,10 @@ static void test_occlusion_under_glass(void **state)
 static void test_occlusion_behind_a_veil(void **state)
 {
     (void)state;
-    const Quad quads[] = {{"veil", "veil", "", EVERYWHERE(0.25, 60)},
-                          {"floor", "matte", "", EVERYWHERE(0, 4)}};
-    check_place(&places[0], quads, 2, 50, (const double[]){0.5 + 0.25 * 0.25, 0.75, 0.75}, "veil");
+    const LayerQuad quads[] = {{"veil", "veil", "", EVERYWHERE(0.25, 60)},
+                               {"floor", "matte", "", EVERYWHERE(0, 4)}};
+    check_place(&layer_places[0], quads, 2, 50, (const double[]){0.5 + 0.25 * 0.25, 0.75, 0.75},
+                "veil");
 }
 
 /* The part by the cosine of the hemisphere around z, above a point of the plane z = 0, in which the walls x = -a and y = -b, of a
@@ -181,15 +118,16 @@ static void test_occlusion_in_a_corner(void **state)
 {
     (void)state;
     const double a = 0.3, b = 0.5, h = 2, l = 3;
-    const Quad quads[] = {
+    const LayerQuad quads[] = {
         {"x", "matte", "", {{-a, -b, 0}, {-a, l - b, 0}, {-a, l - b, h}, {-a, -b, h}}},
         {"y", "matte", "", {{-a, -b, 0}, {l - a, -b, 0}, {l - a, -b, h}, {-a, -b, h}}},
         {"floor", "matte", "", {{-a, -b, 0}, {l - a, -b, 0}, {l - a, l - b, 0}, {-a, l - b, 0}}}};
     const double distances[] = {0.45, 1, 100};
     for (size_t k = 0; k < SORT_COUNT_OF(distances); ++k) {
         double p = open_part(a, b, h, l, distances[k]);
-        for (size_t i = 0; i < SORT_COUNT_OF(places); i += k ? 8 : 1)
-            check_place(&places[i], quads, 3, distances[k], (const double[]){p, p, p}, "corner");
+        for (size_t i = 0; i < SORT_COUNT_OF(layer_places); i += k ? 8 : 1)
+            check_place(&layer_places[i], quads, 3, distances[k], (const double[]){p, p, p},
+                        "corner");
     }
 }
 
