@@ -72,6 +72,21 @@ static void render_mean(const Kit *kit, const KitScene *scene, double out_mean[3
     render_destroy(render);
 }
 
+/* Looks down from 5 m at a spot of no size to speak of. */
+static KitScene spot_below(StrBuf *meshes, const char *instances, const char *materials)
+{
+    return (KitScene){.width = SIDE,
+                      .height = SIDE,
+                      .samples = 4,
+                      .max_depth = 2,
+                      .eye = {0.2f, 0.1f, 5},
+                      .target = {0.2f, 0.1f, 0},
+                      .fov_y_degrees = 0.05f,
+                      .meshes = strbuf_text(meshes),
+                      .instances = instances,
+                      .materials = materials};
+}
+
 /* A portal below the camera; green shines behind it, blue above the camera, and red ten metres aside. */
 static void look_through(const char *material, double out_mean[3])
 {
@@ -96,23 +111,14 @@ static void look_through(const char *material, double out_mean[3])
                   "{\"name\": \"red\", \"shader\": \"m.ssl\", \"entry\": \"glow\", "
                   "\"parameters\": {\"radiance\": [4, 0, 0]}}",
                   material);
-    render_mean(
-        &kit,
-        &(KitScene){.width = SIDE,
-                    .height = SIDE,
-                    .samples = 4,
-                    .max_depth = 2,
-                    .eye = {0.2f, 0.1f, 5},
-                    .target = {0.2f, 0.1f, 0},
-                    .fov_y_degrees = 0.05f,
-                    .meshes = strbuf_text(&meshes),
-                    .instances =
-                        "{\"name\": \"p\", \"mesh\": \"quad\", \"materials\": [\"m\"]},"
-                        "{\"name\": \"b\", \"mesh\": \"below\", \"materials\": [\"green\"]},"
-                        "{\"name\": \"a\", \"mesh\": \"above\", \"materials\": [\"blue\"]},"
-                        "{\"name\": \"s\", \"mesh\": \"aside\", \"materials\": [\"red\"]}",
-                    .materials = strbuf_text(&materials)},
-        out_mean, error);
+    KitScene scene =
+        spot_below(&meshes,
+                   "{\"name\": \"p\", \"mesh\": \"quad\", \"materials\": [\"m\"]},"
+                   "{\"name\": \"b\", \"mesh\": \"below\", \"materials\": [\"green\"]},"
+                   "{\"name\": \"a\", \"mesh\": \"above\", \"materials\": [\"blue\"]},"
+                   "{\"name\": \"s\", \"mesh\": \"aside\", \"materials\": [\"red\"]}",
+                   strbuf_text(&materials));
+    render_mean(&kit, &scene, out_mean, error);
     strbuf_free(&meshes);
     strbuf_free(&materials);
     kit_end(&kit);
@@ -165,19 +171,9 @@ static void test_portals_are_counted(void **state)
         strbuf_printf(&instances, "%s{\"name\": \"%s\", \"mesh\": \"%s\", \"materials\": [\"%s\"]}",
                       i ? "," : "", name, name, worn[i]);
     }
-    render_mean(
-        &kit,
-        &(KitScene){.width = SIDE,
-                    .height = SIDE,
-                    .samples = 4,
-                    .max_depth = 2,
-                    .eye = {0.2f, 0.1f, 5},
-                    .target = {0.2f, 0.1f, 0},
-                    .fov_y_degrees = 0.05f,
-                    .meshes = strbuf_text(&meshes),
-                    .instances = strbuf_text(&instances),
-                    .materials = MATERIAL("clear") "," MATERIAL("pane") "," MATERIAL("counts")},
-        mean, error);
+    KitScene scene = spot_below(&meshes, strbuf_text(&instances),
+                                MATERIAL("clear") "," MATERIAL("pane") "," MATERIAL("counts"));
+    render_mean(&kit, &scene, mean, error);
     const double expected[3] = {0.25 * 2, 0.25 * 4, 0.25};
     for (int c = 0; c < 3; ++c)
         assert_near(mean[c], expected[c], 1e-6);
