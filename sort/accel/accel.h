@@ -186,7 +186,7 @@ typedef struct AccelDesc {
      * its own. */
     AccelStore *store;
     /* With a store: it also has one for each flattened mesh, so that little is built when little has changed. Rays are then
-     * slower, and may meet surfaces that coincide in another order. */
+     * slower, those of large meshes until accel_refine even more, and may meet surfaces that coincide in another order. */
     bool is_in_parts;
 } AccelDesc;
 
@@ -203,6 +203,14 @@ typedef struct AccelStats {
 Status accel_create(const AccelDesc *desc, Accel **out_accel, Error *err) SORT_MUST_CHECK;
 void accel_destroy(Accel *accel); /* NULL is fine */
 AccelStats accel_stats(const Accel *accel);
+
+/* Returns the triangles of the hierarchies that are rough: those of parts with many triangles are at first, so that an edit of
+ * them is seen soon. */
+uint64_t accel_rough_triangles(const Accel *accel);
+/* Builds these well; no thread may trace meanwhile. What a ray hits does not change, but for surfaces that coincide and edges.
+ * stop: borrowed, NULL: none; set, it ends the building at once with STATUS_CANCELLED, and what was rough may still be. Other
+ * errors: as accel_create. */
+Status accel_refine(Accel *accel, const _Atomic bool *stop, Error *err) SORT_MUST_CHECK;
 
 /* Flushes denormals to zero in the calling thread, as Embree requires it, for all code that runs there. Call it at the start of every worker thread, before it makes fibers: they
  * inherit it (base/thread.h, thread_flush_denormals). */

@@ -28,6 +28,9 @@ enum { FLATTEN_EXTRA_TRIANGLES = 1 << 21 };
 /* A hierarchy of its own costs a ray more than a few triangles, and memory. */
 enum { PART_TRIANGLES_MIN = 16 };
 
+/* Fewer are built well in a few milliseconds. */
+enum { ROUGH_TRIANGLES_MIN = 1 << 16 };
+
 /* --- geometry ------------------------------------------------------------------------------- */
 
 static const float *positions_of_key(const SceneMesh *mesh, uint32_t key)
@@ -215,6 +218,15 @@ static bool find_pairs(Accel *accel, const SceneMesh *mesh, bool in_pairs, Trian
     return false;
 }
 
+/* Whether the hierarchy is built roughly until pictures are worth a better one (accel_refine). Embree builds those of moving
+ * triangles in one way only. */
+static bool is_rough_at_first(const Accel *accel, const SceneMesh *mesh,
+                              const SceneInstance *instance)
+{
+    bool moves = mesh->later_count > 0 || (instance && instance->key_count > 0);
+    return accel->is_in_parts && !moves && mesh->triangle_count >= ROUGH_TRIANGLES_MIN;
+}
+
 /* Triangles, or pairs of them, that a store has, or gets, as a hierarchy of its own, which is used until the Accel ends. NULL on
  * failure. */
 static StoredMesh *stored_triangles(Accel *accel, const SceneMesh *mesh,
@@ -227,19 +239,23 @@ static StoredMesh *stored_triangles(Accel *accel, const SceneMesh *mesh,
         return stored;
     if (!find_pairs(accel, mesh, in_pairs, &pairs))
         return NULL;
-    RTCScene scene = accel_device_scene(accel->device);
+    bool is_rough = is_rough_at_first(accel, mesh, instance);
+    RTCScene scene =
+        is_rough ? accel_device_rough_scene(accel->device) : accel_device_scene(accel->device);
     RTCGeometry geometry = new_triangles(accel, mesh, &pairs, instance);
     if (!geometry || !scene) {
         rtcReleaseScene(scene);
         triangle_pairs_free(&pairs);
         return NULL;
     }
+    rtcSetGeometryBuildQuality(geometry,
+                               is_rough ? RTC_BUILD_QUALITY_LOW : RTC_BUILD_QUALITY_MEDIUM);
     rtcSetGeometryMask(geometry, MASK_ALL);
     rtcCommitGeometry(geometry);
     rtcAttachGeometryByID(scene, geometry, 0);
     rtcReleaseGeometry(geometry);
     rtcCommitScene(scene);
-    stored = accel_store_add(accel->store, key, mesh, &pairs, scene);
+    stored = accel_store_add(accel->store, key, mesh, &pairs, scene, is_rough);
     if (!stored)
         accel_device_no_memory(accel->device);
     return stored;

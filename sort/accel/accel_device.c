@@ -91,11 +91,22 @@ void accel_device_close(AccelDevice *d)
     mutex_destroy(&d->error_mutex);
 }
 
-RTCScene accel_device_scene(const AccelDevice *d)
+static RTCScene new_scene(const AccelDevice *d, int more_flags, enum RTCBuildQuality quality)
 {
     RTCScene scene = rtcNewScene(d->device);
+    int flags = RTC_SCENE_FLAG_ROBUST | RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION | more_flags;
     /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags are to be joined */
-    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST | RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
-    rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
+    rtcSetSceneFlags(scene, (enum RTCSceneFlags)flags);
+    rtcSetSceneBuildQuality(scene, quality);
     return scene;
+}
+
+RTCScene accel_device_scene(const AccelDevice *d)
+{
+    return new_scene(d, RTC_SCENE_FLAG_NONE, RTC_BUILD_QUALITY_MEDIUM);
+}
+
+RTCScene accel_device_rough_scene(const AccelDevice *d)
+{
+    return new_scene(d, RTC_SCENE_FLAG_DYNAMIC, RTC_BUILD_QUALITY_LOW);
 }

@@ -11,6 +11,7 @@ struct StoredMesh {
     TrianglePairs pairs; /* owned */
     const void **arrays; /* owned; each is held in the ArrayStore */
     uint32_t array_count, use_count;
+    uint32_t rough_triangles; /* 0: it is not rough */
     StoredMesh *next;
 };
 
@@ -143,11 +144,12 @@ static StoredMesh *stored_create(const AccelStore *store, Hash128 key, const Sce
 }
 
 StoredMesh *accel_store_add(AccelStore *store, Hash128 key, const SceneMesh *mesh,
-                            TrianglePairs *pairs, RTCScene scene)
+                            TrianglePairs *pairs, RTCScene scene, bool is_rough)
 {
     StoredMesh *made = stored_create(store, key, mesh, pairs, scene);
     if (!made)
         return NULL;
+    made->rough_triangles = is_rough ? mesh->triangle_count : 0;
     mutex_lock(&store->lock);
     StoredMesh *other = use(store, key);
     if (!other) {
@@ -166,6 +168,22 @@ StoredMesh *accel_store_add(AccelStore *store, Hash128 key, const SceneMesh *mes
 RTCScene accel_stored_scene(const StoredMesh *stored)
 {
     return stored->scene;
+}
+
+uint32_t accel_stored_rough_triangles(const StoredMesh *stored)
+{
+    return stored ? stored->rough_triangles : 0;
+}
+
+void accel_store_refine(AccelStore *store, StoredMesh *m, RTCScene scene)
+{
+    ASSERT(m->rough_triangles > 0);
+    rtcReleaseScene(m->scene);
+    m->scene = scene;
+    m->rough_triangles = 0;
+    mutex_lock(&store->lock);
+    ++store->stats.built_count;
+    mutex_unlock(&store->lock);
 }
 
 const uint32_t *accel_stored_pairs(const StoredMesh *stored)

@@ -139,6 +139,10 @@ class Scene:
                  "area_rectangle": {"radiance": [5, 6, 7], "size": [1, 2]}, "distant": {"irradiance": [2, 2, 1]}}[kind]
         self.content["lights"].append(item)
 
+    def change_light(self):
+        self.content["lights"].pop()
+        self.add_light()
+
     def remove_light(self):
         if self.content["lights"]:
             self.content["lights"].pop(self.chance.randrange(len(self.content["lights"])))
@@ -207,12 +211,53 @@ def check_edits(folder):
                 expect(out.read_bytes() == fresh.read_bytes(), f"step {step}: the scene before an error is gone")
 
 
+def check_large_meshes(folder):
+    """A mesh of many triangles is rough for small pictures and built well for others, which may be stopped; all have the bits of a new
+    process."""
+    scene, cache, side = Scene(folder / "scene", 5), ["--cache", str(folder / "cache")], 200
+    out, fresh = folder / "served.exr", folder / "fresh.exr"
+
+    def grid(phase):
+        points = [c for y in range(side + 1) for x in range(side + 1)
+                  for c in (4 * x / side - 2, 4 * y / side - 2, 0.5 * math.sin(0.07 * x + phase) * math.cos(0.05 * y))]
+        corners = [a for y in range(side) for x in range(side) for at in (y * (side + 1) + x,)
+                   for a in (at, at + 1, at + side + 2, at, at + side + 2, at + side + 1)]
+        name = scene.name("meshes/m") + ".bin"
+        (scene.folder / name).write_bytes(struct.pack(f"<{len(points)}f{len(corners)}I", *points, *corners))
+        return {"vertex_count": len(points) // 3, "triangle_count": len(corners) // 3,
+                "positions": {"file": name, "type": "float32", "components": 3, "count": len(points) // 3},
+                "indices": {"file": name, "offset_bytes": 4 * len(points), "type": "uint32", "components": 3, "count": len(corners) // 3}}
+
+    for item in scene.content["instances"][:2]:
+        item.pop("motion", None)
+        item["mesh"] = scene.content["meshes"][0]["name"]
+    with Server(folder) as server:
+        for step in range(3):
+            mesh = scene.content["meshes"][0]
+            scene.content["meshes"][0] = {"name": mesh["name"], **grid(step)}
+            scene.write()
+            built = server.do("load", scene=str(scene.folder), options=cache, is_edited=True)["built_meshes"]
+            for size in ("20x14", "160x120", "20x14"):
+                options = ["-o", str(out), "--size", size, "--metadata", "picture"]
+                if size == "160x120":
+                    number = server.send("render", options=[*options[2:], "--spp", "10000", "-o", str(folder / "other.exr")])
+                    server.send("stop")
+                    expect(server.end_of(number)["event"] == "stopped", f"step {step}: a picture is not stopped")
+                end = server.do("render", options=options)
+                expect(end["event"] == "done", f"step {step}, {size}: {end}")
+                done = run("sort-render", scene.folder, *cache, *options[2:], "-o", fresh, "-q", "--unwatched", folder=folder)
+                expect(done.returncode == 0, f"step {step}, {size}: {done.stderr}")
+                expect(out.read_bytes() == fresh.read_bytes(), f"step {step}, {size}: other bits than a new process")
+            again = server.do("load", scene=str(scene.folder), options=cache, is_edited=True)["built_meshes"]
+            expect(again > built, f"step {step}: no hierarchy was built well")
+
+
 def check_memory(folder):
     scene, cache = Scene(folder / "scene", 3), ["--cache", str(folder / "cache")]
     with Server(folder) as server:
         used = []
         for step in range(LOADS):
-            (scene.move_instance, scene.change_parameter, scene.change_camera, scene.change_mesh)[step % 4]()
+            (scene.move_instance, scene.change_parameter, scene.change_camera, scene.change_mesh, scene.change_light)[step % 5]()
             scene.write()
             server.do("load", scene=str(scene.folder), options=cache, is_edited=True)
             end = server.do("render", pixels=str(folder / "pixels"))
@@ -224,4 +269,4 @@ def check_memory(folder):
         print(f"{begin / 2 ** 20:.0f} MiB, {100 * growth:.1f} %")
 
 
-run_checks(check_edits, *([check_memory] if LOADS else []))
+run_checks(check_edits, check_large_meshes, *([check_memory] if LOADS else []))

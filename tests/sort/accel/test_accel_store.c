@@ -200,6 +200,39 @@ static void test_accel_store_keeps_bits_and_hierarchies(void **unused)
     bench_destroy(&b);
 }
 
+static void test_accel_store_refines_what_is_rough(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { CELLS = 200, TRIANGLES = 2 * CELLS * CELLS };
+    Bench b = bench_create();
+    _Atomic bool stop = true;
+    uint32_t large = fixture_grid(b.f, CELLS, 0.4f);
+    hold_mesh(&b, large);
+    b.f->instances[0].mesh = b.f->instances[1].mesh = large;
+    Accel *plain = build(&b, false, false), *edited = build(&b, true, true);
+    assert_int_equal(accel_rough_triangles(plain), 0);
+    assert_int_equal(accel_rough_triangles(edited), 2 * TRIANGLES);
+    uint64_t built = accel_store_stats(b.store).built_count;
+    assert_true(assert_same_rays(&b, plain, edited) > RAYS / 20);
+    assert_int_equal(accel_refine(edited, &stop, NULL), STATUS_CANCELLED);
+    assert_int_equal(accel_rough_triangles(edited), 2 * TRIANGLES);
+    (void)assert_same_rays(&b, plain, edited);
+    stop = false;
+    assert_int_equal(accel_refine(edited, &stop, NULL), STATUS_OK);
+    assert_int_equal(accel_rough_triangles(edited), 0);
+    assert_int_equal(accel_store_stats(b.store).built_count, built + 2);
+    (void)assert_same_rays(&b, plain, edited);
+    assert_same_bundles(&b, plain, edited);
+    Accel *again = build(&b, true, true); /* finds them */
+    assert_int_equal(accel_rough_triangles(again), 0);
+    accel_destroy(edited);
+    (void)assert_same_rays(&b, plain, again);
+    accel_destroy(again);
+    accel_destroy(plain);
+    release_mesh(&b, large);
+    bench_destroy(&b);
+}
+
 static void test_array_store_shares_by_content_and_name(void **unused)
 {
     SORT_UNUSED(unused);
@@ -239,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accel_store_keeps_bits_and_hierarchies),
+        cmocka_unit_test(test_accel_store_refines_what_is_rough),
         cmocka_unit_test(test_array_store_shares_by_content_and_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
