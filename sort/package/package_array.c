@@ -60,7 +60,9 @@ typedef struct Loader {
     FirstFailure *failure;
 } Loader;
 
-static void report(Loader *loader, uint32_t request, Status status, const Error *error)
+/* about: what stands between the field and the text. */
+static void report_about(Loader *loader, uint32_t request, const char *about, Status status,
+                         const Error *error)
 {
     const ArrayRequest *r = &loader->requests[request];
     char field[PACKAGE_ARRAY_FIELD_BYTES];
@@ -71,10 +73,23 @@ static void report(Loader *loader, uint32_t request, Status status, const Error 
         f->has_failed = true;
         f->request = request;
         f->status = status;
-        error_set(&f->error, status, "%s: '%s': %s", package_array_field(r, field), r->file,
-                  error->text);
+        error_set(&f->error, status, "%s: %s%s", package_array_field(r, field), about, error->text);
     }
     mutex_unlock(&f->mutex);
+}
+
+/* An error of the content of a file, which does not name it. */
+static void report_content(Loader *loader, uint32_t request, Status status, const Error *error)
+{
+    char about[PACKAGE_FILE_NAME_BYTES_MAX + 8];
+    snprintf(about, sizeof about, "'%s': ", loader->requests[request].file);
+    report_about(loader, request, about, status, error);
+}
+
+/* An error of a file that cannot be had, which names it. */
+static void report_file(Loader *loader, uint32_t request, Status status, const Error *error)
+{
+    report_about(loader, request, "", status, error);
 }
 
 /* --- order ---------------------------------------------------------------------------------- */
@@ -275,7 +290,7 @@ static void run_job(void *data, uint32_t job)
     Status status =
         package_file_open(l->package, l->requests[l->order[first]].file, used_bytes, &file, &error);
     if (status != STATUS_OK) {
-        report(l, l->order[first], status, &error);
+        report_file(l, l->order[first], status, &error);
         return;
     }
     for (uint32_t i = first; i < end; ++i) {
@@ -286,7 +301,7 @@ static void run_job(void *data, uint32_t job)
         }
         status = read_stored(l->store, file, &l->requests[l->order[i]], &error);
         if (status != STATUS_OK)
-            report(l, l->order[i], status, &error);
+            report_content(l, l->order[i], status, &error);
     }
     package_file_close(file);
 }
@@ -337,10 +352,13 @@ static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Erro
         if (!has_size || !same_file_as_before(l, i))
             status = package_file_size(l->package, r->file, &file_bytes, NULL, &error);
         has_size = status == STATUS_OK;
-        if (has_size)
-            status = check_request(r, file_bytes, &error);
+        if (!has_size) {
+            report_file(l, l->order[i], status, &error);
+            continue;
+        }
+        status = check_request(r, file_bytes, &error);
         if (status != STATUS_OK) {
-            report(l, l->order[i], status, &error);
+            report_content(l, l->order[i], status, &error);
         } else {
             total_bytes += array_bytes(r);
             inflated_bytes += r->is_zlib ? array_bytes(r) : 0;

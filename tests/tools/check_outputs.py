@@ -16,6 +16,7 @@ import time
 
 from pathlib import Path
 
+from serve_kit import Server
 from tool_kit import BIN, expect, package, png, run, run_checks
 
 
@@ -261,6 +262,31 @@ def check_interim(folder):
         shutil.rmtree(folder / "disk")
 
 
+def check_cache_that_cannot_be(folder):
+    """A home that cannot be written ends no render: what would be kept lies in a temporary folder."""
+    scene, home, temporary = package(folder / "scene"), folder / "home", folder / "tmp"
+    home.write_text("no folder")
+    temporary.mkdir()
+    env = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
+    env.pop("XDG_CACHE_HOME", None)
+    done = run("sort-render", scene, "-o", "out.exr", "--unwatched", folder=folder, env=env)
+    expect(done.returncode == 0 and (folder / "out.exr").is_file(), f"a home that cannot be written: {done.stderr}")
+    expect(done.stderr.count(f"{home}/.cache/sort: cannot be written") == 1, f"a home that cannot be written is not told once: {done.stderr}")
+    expect(not list(temporary.iterdir()), f"left in the temporary folder: {list(temporary.iterdir())}")
+    done = run("sort-render", scene, "--cache", folder / "kept", "-o", "out.exr", "--unwatched", folder=folder, env=env)
+    expect(done.returncode == 0 and "cannot be written" not in done.stderr, f"--cache beside such a home: {done.stderr}")
+    with Server(folder, env=env) as server:
+        for step in range(2):
+            loaded = server.do("load", scene=str(scene), options=[])
+            expect(loaded["event"] == "done", f"such a home, served: {loaded}")
+            end = server.do("render", options=["-o", str(folder / f"{step}.exr")])
+            expect(end["event"] == "done", f"such a home, served: {end}")
+        warnings = [event for event in server.events if event["event"] == "warning"]
+        expect(len(warnings) == 1 and "cannot be written" in warnings[0]["text"], f"such a home, served: {warnings}")
+        server.do("quit")
+        expect(server.process.wait(20) == 0 and not list(temporary.iterdir()), "a server leaves its temporary folder")
+
+
 def check_temporary_folder(folder):
     """A zip's textures and an imported scene go to $TMPDIR, which messages name when there is no place."""
     scene = package(folder / "s")
@@ -363,5 +389,5 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_interim, check_temporary_folder, check_pipes, check_left_behind,
+run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_interim, check_cache_that_cannot_be, check_temporary_folder, check_pipes, check_left_behind,
            check_watched_folder)

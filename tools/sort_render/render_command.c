@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "sort/import/scene_import.h"
+#include "tools/sort_render/cache_folder.h"
 #include "tools/sort_render/render_frames.h"
 #include "tools/sort_render/render_list.h"
 #include <stdlib.h>
@@ -39,20 +40,6 @@ typedef struct Words {
     bool is_verbose;
 } Words;
 
-static Status default_cache_folder(char out[PATH_BYTES], Error *err)
-{
-    const char *base = getenv("XDG_CACHE_HOME");
-    if (base && base[0] == '/')
-        return path_join(base, "sort", out, err);
-    const char *home = getenv("HOME");
-    if (home && home[0] == '/')
-        return path_join(home, ".cache/sort", out, err);
-    /* Anybody may have made it: who uses it looks at its owner first. */
-    if (snprintf(out, PATH_BYTES, "/tmp/sort-%lu/cache", (unsigned long)geteuid()) >= PATH_BYTES)
-        return error_set(err, STATUS_LIMIT, "the folder of the cache has too long a name");
-    return STATUS_OK;
-}
-
 static Status sibling_program(const char *name, char out[PATH_BYTES], Error *err)
 {
     char self[PATH_BYTES], folder[PATH_BYTES];
@@ -66,7 +53,7 @@ static Status find_places(RenderCommand *c, const Words *words, Error *err)
     if (words->cache)
         snprintf(c->cache, sizeof c->cache, "%s", words->cache);
     else
-        TRY(default_cache_folder(c->cache, err));
+        TRY(cache_folder_find(c->cache, err));
     if (words->texcache)
         snprintf(c->texcache, sizeof c->texcache, "%s", words->texcache);
     else

@@ -18,6 +18,7 @@
 #include "sort/package/scene_load.h"
 #include "sort/render/stats_json.h"
 #include "tools/kit/watch_folder.h"
+#include "tools/sort_render/cache_folder.h"
 #include "tools/sort_render/interrupt.h"
 #include "tools/sort_render/render_check.h"
 #include "tools/sort_render/render_command.h"
@@ -329,6 +330,7 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     interrupt_hold(false); /* it may be another frame's */
     if (c->output.denoises && render_denoiser_check(&c->output.denoiser, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
+    cache_folder_warn(log);
     plan_upkeep(c, log, &upkeep, &options);
     options.log = log;
     options.cancel = interrupt_asked();
@@ -481,7 +483,7 @@ static int import_package(const RenderCommand *c)
     return tool_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     static const FrameSteps steps = {claim_scene, render_one};
     RenderCommand command;
@@ -501,6 +503,13 @@ static int run(int argc, char **argv)
     return command.frames.is_wanted ? frames_render(&command, &steps) : render_one(&command);
 }
 
+static int run(int argc, char **argv)
+{
+    int code = run_command(argc, argv);
+    cache_folder_end();
+    return code;
+}
+
 static const CliCommand commands[] = {
     {"merge", "adds partial results", merge_main},
     {"denoise", "removes the noise of a picture", denoise_main},
@@ -518,11 +527,12 @@ static const ToolRow exit_codes[] = {
 static const ToolRow environment[] = {
     {"XDG_CACHE_HOME",
      "Compiled shaders and converted textures are kept in its folder sort, else in "
-     "~/.cache/sort, else in /tmp/sort-UID/cache; --cache overrides them. A folder that other "
-     "users can change is refused"},
+     "~/.cache/sort, else in /tmp/sort-UID/cache; --cache overrides them. Where that cannot be "
+     "written they last as long as the process. A folder that other users can change is refused"},
     {"SORT_PLUGIN_PATH", "Folders with plugins, with colons between, searched after --plugin-path"},
     {"TMPDIR",
-     "Where textures of a zip, and packages made of imported files, lie during the render"},
+     "Where textures of a zip, packages made of imported files, and what cannot be kept lie during "
+     "the render"},
     {"XDG_RUNTIME_DIR", "Where a render publishes its counters for 'texcache watch'"},
 };
 

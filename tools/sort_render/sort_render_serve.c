@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "sort/render/stats_json.h"
+#include "tools/sort_render/cache_folder.h"
 #include "tools/sort_render/interrupt.h"
 #include "tools/sort_render/render_command.h"
 #include "tools/sort_render/render_report.h"
@@ -106,6 +107,7 @@ static Status load(Session *s, ServeCommand *command, Loaded **out_loaded, Error
     if (!file_exists(l->command.scene))
         return error_set_at(err, STATUS_NOT_FOUND, l->command.scene,
                             "there is no such file or folder");
+    cache_folder_warn(&s->log);
     use_session(s, &l->command, l);
     l->command.render.is_fleeting = true; /* pictures say what they need */
     Status status = render_create(&l->command.render, &l->render, &diagnostics, err);
@@ -335,6 +337,7 @@ static int serve(void)
         continue;
     loaded_destroy(session.loaded);
     render_store_destroy(session.store);
+    cache_folder_end();
     serve_input_destroy(session.input);
     return EXIT_DONE;
 }
