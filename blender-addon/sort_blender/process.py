@@ -79,13 +79,17 @@ class Watcher:
 def run_render(job: RenderJob, watcher: Watcher, report: Report) -> bool:
     """True when job.picture is complete, False when cancelled: it may then hold a part, or not be there.
     Messages of the child become warnings of `report`, or the text of the SortError. Materials that it refuses become magenta; with a
-    checkpoint that it refuses it begins anew."""
+    checkpoint that it refuses it begins anew, and without one where there can be none, as on a full disk."""
     while True:
         try:
             return _run_once(job, watcher, report)
         except SortError as error:
             if job.checkpoint and job.goes_on and CANNOT_GO_ON in str(error):
                 job = replace(job, goes_on=False)  # the scene was edited since, or the file is damaged
+                continue
+            if job.checkpoint and str(job.checkpoint) in str(error) and not job.picture.exists():
+                report.warn("Go On After Interruptions", f"{error}; what is interrupted begins anew")
+                job = replace(job, checkpoint=None)
                 continue
             refused = stand_in.replace_refused(job.package, str(error))
             if refused is None:

@@ -106,9 +106,8 @@ class Viewport:
         self._job, self._samples = job, depsgraph.scene.sort.preview_samples
         self._export_s = time.monotonic() - begin
 
-    # --- drawing ---------------------------------------------------------------------------------
-
-    def draw(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
+    def follow(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
+        """Wishes for a picture of what the region is to show now, if that is another one than before."""
         region = context.region
         program = preferences.renderer_preference()
         view = (region.width, region.height, *(x for row in context.region_data.perspective_matrix for x in row), program)
@@ -119,6 +118,12 @@ class Viewport:
             if self._job is not None or self._is_due():
                 self._view, self._changed_at = view, 0.0
                 self._wish(context, depsgraph)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def draw(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
+        self.follow(context, depsgraph)
+        region = context.region
         pixels = self._live.new_picture()
         if pixels is not None:
             data = gpu.types.Buffer("FLOAT", pixels.size, np.ascontiguousarray(pixels, np.float32).ravel())

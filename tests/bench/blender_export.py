@@ -6,7 +6,6 @@ import os
 import time
 
 import bpy
-import numpy as np
 
 import blender_scene as kit
 
@@ -25,27 +24,6 @@ def export(name):
     return took, sum(mesh["triangle_count"] for mesh in scene["meshes"]), len(scene["instances"])
 
 
-def wave(name, side, k):
-    """A mesh of side x side quads with smooth normals and uv."""
-    at = np.linspace(-0.5, 0.5, side + 1)
-    flat = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
-    corner = np.arange(side)[:, None] * (side + 1) + np.arange(side)
-    faces = np.stack([corner, corner + 1, corner + side + 2, corner + side + 1], axis=-1).reshape(-1, 4)
-    heights = 0.1 * np.sin(7 * flat[:, 0] + k) * np.cos(5 * flat[:, 1])
-    mesh = bpy.data.meshes.new(name)
-    mesh.vertices.add(len(flat))
-    mesh.vertices.foreach_set("co", np.concatenate([flat, heights[:, None]], axis=1).ravel())
-    mesh.loops.add(faces.size)
-    mesh.loops.foreach_set("vertex_index", faces.ravel())
-    mesh.polygons.add(len(faces))
-    mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4))
-    mesh.polygons.foreach_set("loop_total", np.full(len(faces), 4))
-    mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
-    mesh.update(calc_edges=True)
-    mesh.uv_layers.new(name="UVMap").data.foreach_set("uv", np.ascontiguousarray(flat[faces.ravel()] + 0.5).ravel())
-    return mesh
-
-
 def begin():
     kit.empty_scene()
     kit.add_camera((0, 0, 80))
@@ -54,7 +32,7 @@ def begin():
 def many_objects(count, side):
     begin()
     for k in range(count):
-        kit.add(f"Wave {k}", wave(f"Wave {k}", side, k), (k % 25, k // 25, 0))
+        kit.add(f"Wave {k}", kit.wave(f"Wave {k}", side, k), (k % 25, k // 25, 0))
 
 
 def many_graphs(count):

@@ -5,11 +5,13 @@ Words count in their order, as in Blender. bpy itself is without a window, and b
 import os
 import pathlib
 import runpy
+import signal
 import sys
 import traceback
 
 import bpy
 
+interrupted = []  # by whom
 SWITCHES = {"-b", "--background", "-noaudio", "--factory-startup"}
 
 
@@ -61,7 +63,7 @@ class CommandLine:
                 os._exit(self._exit_code)
 
     def _render(self, **how):
-        scene = bpy.context.scene
+        scene, has_failed = bpy.context.scene, False
         if how.get("write_still"):
             path = scene.render.filepath
             scene.render.filepath = scene.render.frame_path(frame=scene.frame_current)
@@ -69,13 +71,22 @@ class CommandLine:
             bpy.ops.render.render(**how)
         except RuntimeError as error:
             print(error)
+            has_failed = True
+        if has_failed or interrupted:
             sys.stdout.flush()
             os._exit(1)
         if how.get("write_still"):
             scene.render.filepath = path
 
 
+def interrupt(number, frame):
+    """Ctrl-C ends a render of Blender, and Blender with it. In the module it is an exception in the middle of the engine, which goes no farther."""
+    interrupted.append(number)
+    raise KeyboardInterrupt
+
+
 def main():
+    signal.signal(signal.SIGINT, interrupt)
     program = os.environ.get("SORT_TEST_BLENDER")  # which runs this file
     if program:
         bpy.app.binary_path = str(pathlib.Path(program))

@@ -75,6 +75,30 @@ def add_mesh(name, vertices, faces, uv=None, **place):
     return add(name, mesh, **place)
 
 
+def wave(name, side, phase=0.0):
+    """A mesh of side x side quads, a metre wide, with smooth normals and uv."""
+    at = np.linspace(-0.5, 0.5, side + 1)
+    flat = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
+    corner = np.arange(side)[:, None] * (side + 1) + np.arange(side)
+    faces = np.stack([corner, corner + 1, corner + side + 2, corner + side + 1], axis=-1).reshape(-1, 4)
+    mesh = bpy.data.meshes.new(name)
+    mesh.vertices.add(len(flat))
+    mesh.vertices.foreach_set("co", np.concatenate([flat, wave_heights(flat, phase)[:, None]], axis=1).ravel())
+    mesh.loops.add(faces.size)
+    mesh.loops.foreach_set("vertex_index", faces.ravel())
+    mesh.polygons.add(len(faces))
+    mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4))
+    mesh.polygons.foreach_set("loop_total", np.full(len(faces), 4))
+    mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
+    mesh.update(calc_edges=True)
+    mesh.uv_layers.new(name="UVMap").data.foreach_set("uv", np.ascontiguousarray(flat[faces.ravel()] + 0.5).ravel())
+    return mesh
+
+
+def wave_heights(places, phase):
+    return 0.1 * np.sin(7 * places[:, 0] + phase) * np.cos(5 * places[:, 1])
+
+
 def add_plane(name="Plane", size=2.0, **place):
     """The uv square from corner to corner, u along x, v along y."""
     h = size / 2

@@ -123,6 +123,33 @@ class ProcessTest(unittest.TestCase):
         self.assertIn("Go On After Interruptions", "".join(said))
         self.assertTrue((picture == expected).all())
 
+    def test_checkpoints_that_cannot_be_written_end_no_render(self):
+        """A disk that is full before the first one."""
+        self.scene.sort.keeps_interrupted = True
+        self.addCleanup(setattr, self.scene.sort, "keeps_interrupted", False)
+        expected = kit.render()
+        full = kit.FOLDER / "full"
+        full.write_text(f"""#!/bin/sh
+after=
+for word; do
+    if [ "$after" = --checkpoint ]; then
+        echo "sort-render: $word: has no room for its 4096 bytes: No space left on device" >&2
+        exit 1
+    fi
+    after=$word
+done
+exec '{kit.RENDERER}' "$@"
+""")
+        full.chmod(0o755)
+        kit.set_renderer(str(full))
+        self.addCleanup(kit.set_renderer, str(kit.RENDERER))
+        picture = kit.render()
+        said = kit.messages().warnings
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("Go On After Interruptions", said[0])
+        self.assertIn("No space left on device", said[0])
+        self.assertTrue((picture == expected).all())
+
     def test_interrupted_renders_go_on(self):
         """To the bits of one that was not interrupted. After an edit they begin anew."""
         from sort_blender import process, resume
@@ -268,8 +295,10 @@ class ProcessTest(unittest.TestCase):
             [os.environ["SORT_TEST_BLENDER"], "-b", str(place), "-o", "//long_", "-f", "1"],
             env=dict(os.environ, TMPDIR=str(kit.FOLDER)), stdout=subprocess.PIPE, text=True)
         with child:
-            while " left" not in child.stdout.readline():
+            while not kit.renderers_in(kit.FOLDER):
                 self.assertIsNone(child.poll())
+                time.sleep(0.05)
+            time.sleep(1)
             self.assertTrue(kit.renderers_in(kit.FOLDER))
             start = time.monotonic()
             child.send_signal(signal.SIGINT)

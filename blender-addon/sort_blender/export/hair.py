@@ -141,7 +141,7 @@ def _has_flat_hair(tree: bpy.types.NodeTree) -> bool:
 def make(keys: list[Strands], shape: str, cache: ExportCache) -> Entry:
     """`keys`: over the shutter, one or more."""
     strands = keys[0]
-    h = hashlib.blake2b(shape.encode(), digest_size=16)
+    h = hashlib.sha1(shape.encode(), usedforsecurity=False)
     for values in (strands.points, strands.counts, *(np.empty(0) if part is None else part for part in (strands.uv, strands.normals))):
         h.update(str(values.shape).encode())
         h.update(np.ascontiguousarray(values))

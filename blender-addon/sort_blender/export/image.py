@@ -170,7 +170,7 @@ class ImageExporter:
             return None
 
     def _link_bytes(self, data: bytes, file: str) -> str:
-        key = "bytes " + hashlib.blake2b(data, digest_size=16).hexdigest()
+        key = "bytes " + hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
         def write(path: Path) -> dict:
             path.write_bytes(data)
@@ -198,7 +198,7 @@ class ImageExporter:
                                      "neither 0 nor 1 Cycles has other colours")
         convert = _conversion(image)
         space = image.colorspace_settings.name if convert else ""
-        key = f"pixels {image.is_float} {space} " + hashlib.blake2b(pixels, digest_size=16, key=b"%d" % width).hexdigest()
+        key = f"pixels {image.is_float} {space} {width} " + hashlib.sha1(pixels, usedforsecurity=False).hexdigest()
         file = self._new_file(image.name, ".tif")
         entry = self._cache.find(key)
         if entry:
