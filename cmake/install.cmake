@@ -34,7 +34,7 @@ include(\"${CMAKE_SOURCE_DIR}/cmake/install_pages.cmake\")")
 endforeach()
 
 install(CODE "execute_process(COMMAND python3 -B \"${CMAKE_SOURCE_DIR}/scripts/package-addon\"
-    \"${CMAKE_BINARY_DIR}/pages/sort_blender.zip\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)")
+    \"${CMAKE_BINARY_DIR}/pages/sort_blender.zip\" --kept-materials \"${CMAKE_BINARY_DIR}\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${CMAKE_BINARY_DIR}/pages/sort_blender.zip DESTINATION share/sort-renderer)
 
 include(install_libraries)
