@@ -22,8 +22,8 @@ static void *column_line(const Column *to, uint32_t block, uint32_t component)
         return to->is_attribute ? sort_ssl_batch_attribute_int(to->batch, block, to->index)
                                 : sort_ssl_batch_global_int(to->batch, block, to->index);
     return to->is_attribute
-               ? sort_ssl_batch_attribute(to->batch, block, to->index, to->shadow, component)
-               : sort_ssl_batch_global(to->batch, block, to->index, to->shadow, component);
+               ? api_batch_attribute(to->batch, block, to->index, to->shadow, component)
+               : api_batch_global(to->batch, block, to->index, to->shadow, component);
 }
 
 /* Values may be infinite or NaN; a run refuses derivatives that are. */
@@ -48,7 +48,7 @@ static SortSslStatus write_column(const Column *to, const double *numbers, size_
 {
     TRY_SSL(check_numbers(to, numbers, count, err));
     uint32_t components = ssl_type_scalars(to->type);
-    bool is_discrete = api_is_discrete(to->type);
+    bool is_discrete = api_is_discrete(to->type), all_finite = true;
     for (uint32_t point = 0; point < to->batch->point_count; point += SSL_BLOCK)
         for (uint32_t c = 0; c < components; ++c) {
             char *line = column_line(to, point / SSL_BLOCK, c);
@@ -56,11 +56,14 @@ static SortSslStatus write_column(const Column *to, const double *numbers, size_
             for (uint32_t lane = 0; line && lane < end && lane < SSL_BLOCK; ++lane) {
                 double x = numbers[(size_t)(point + lane) * components + c];
                 int32_t whole = is_discrete ? (int32_t)x : 0;
-                float number = (float)x;
+                float number = ssl_flushed((float)x);
+                all_finite = all_finite && x - x == 0.0;
                 memcpy(line + lane * sizeof number,
                        is_discrete ? (const void *)&whole : (const void *)&number, sizeof number);
             }
         }
+    if (!all_finite && to->shadow != SORT_SSL_VALUE)
+        to->batch->is_unchecked = true;
     return SORT_SSL_OK;
 }
 

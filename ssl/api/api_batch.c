@@ -112,8 +112,8 @@ static bool has_global(const SortSslBatch *batch, uint32_t block, uint32_t row)
     return batch && block < batch->block_count && row < batch->program->ctx->global_count;
 }
 
-float *sort_ssl_batch_global(SortSslBatch *batch, uint32_t block, uint32_t row,
-                             SortSslShadow shadow, uint32_t component)
+float *api_batch_global(const SortSslBatch *batch, uint32_t block, uint32_t row,
+                        SortSslShadow shadow, uint32_t component)
 {
     if (!has_global(batch, block, row) || (uint32_t)shadow > SORT_SSL_DDY)
         return NULL;
@@ -123,6 +123,20 @@ float *sort_ssl_batch_global(SortSslBatch *batch, uint32_t block, uint32_t row,
         (shadow != SORT_SSL_VALUE && !global->has_derivs))
         return NULL;
     return api_global_line(batch, block, row, (uint32_t)shadow * count + component);
+}
+
+/* The host may write by the pointer at any time. */
+static float *hand_out(SortSslBatch *batch, float *line)
+{
+    if (line)
+        batch->is_unchecked = true;
+    return line;
+}
+
+float *sort_ssl_batch_global(SortSslBatch *batch, uint32_t block, uint32_t row,
+                             SortSslShadow shadow, uint32_t component)
+{
+    return hand_out(batch, api_batch_global(batch, block, row, shadow, component));
 }
 
 int32_t *sort_ssl_batch_global_int(SortSslBatch *batch, uint32_t block, uint32_t row)
@@ -155,8 +169,8 @@ static SslType attribute_type(const SortSslBatch *batch, uint32_t attribute)
     return ssl_program_info(batch->program->ssl)->unit->attributes[attribute].type;
 }
 
-float *sort_ssl_batch_attribute(SortSslBatch *batch, uint32_t block, uint32_t attribute,
-                                SortSslShadow shadow, uint32_t component)
+float *api_batch_attribute(const SortSslBatch *batch, uint32_t block, uint32_t attribute,
+                           SortSslShadow shadow, uint32_t component)
 {
     const SslAttributeSlot *slot = find_attribute(batch, block, attribute);
     if (!slot || (uint32_t)shadow > SORT_SSL_DDY || !slot->is_used ||
@@ -167,6 +181,12 @@ float *sort_ssl_batch_attribute(SortSslBatch *batch, uint32_t block, uint32_t at
     if (component >= count || api_is_discrete(type))
         return NULL;
     return api_attribute_line(batch, block, attribute, (uint32_t)shadow * count + component);
+}
+
+float *sort_ssl_batch_attribute(SortSslBatch *batch, uint32_t block, uint32_t attribute,
+                                SortSslShadow shadow, uint32_t component)
+{
+    return hand_out(batch, api_batch_attribute(batch, block, attribute, shadow, component));
 }
 
 int32_t *sort_ssl_batch_attribute_int(SortSslBatch *batch, uint32_t block, uint32_t attribute)

@@ -42,6 +42,9 @@ struct SortSslBatch {
     void *globals, *attributes, *result;
     uint16_t *live;
     uint32_t *textures; /* [texture_count] the identity */
+    /* Runs check the inputs: the host has had a pointer to floats, or wrote a derivative that is not finite. Floats that it wrote as
+     * arrays have been flushed. */
+    bool is_unchecked;
 };
 
 struct SortSslDiags {
@@ -66,5 +69,10 @@ float *api_line(void *blocks, uint32_t stride_bytes, uint32_t block, size_t offs
 float *api_global_line(const SortSslBatch *batch, uint32_t block, uint32_t row, uint32_t line);
 float *api_attribute_line(const SortSslBatch *batch, uint32_t block, uint32_t attribute,
                           uint32_t line);
+/* As sort_ssl_batch_global and sort_ssl_batch_attribute, for the library's own writing. */
+float *api_batch_global(const SortSslBatch *batch, uint32_t block, uint32_t row,
+                        SortSslShadow shadow, uint32_t component);
+float *api_batch_attribute(const SortSslBatch *batch, uint32_t block, uint32_t attribute,
+                           SortSslShadow shadow, uint32_t component);
 
 #endif

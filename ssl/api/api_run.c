@@ -154,14 +154,16 @@ static SortSslStatus run_flushed(SortSslBatch *batch, const SortSslRunDesc *desc
     enum { BLOCKS = 16 };
     const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
     uint32_t globals_bytes = batch->program->ctx->layout.stride_bytes;
-    TRY_SSL(check_derivatives(batch, err));
+    if (batch->is_unchecked)
+        TRY_SSL(check_derivatives(batch, err));
     Run run = {desc->texture_lookup, desc->user, 0};
     void *host = &run;
     SslServices services = {.size_bytes = sizeof services, .tex_lookup = look_up};
     for (uint32_t first = 0, count; first < batch->block_count; first += count) {
         uint32_t left = batch->block_count - first;
         count = left < BLOCKS ? left : BLOCKS;
-        flush_inputs(batch, first, count);
+        if (batch->is_unchecked)
+            flush_inputs(batch, first, count);
         run.first_block = first;
         SslBatch points = {
             .globals = api_line(batch->globals, globals_bytes, first, 0, 0),

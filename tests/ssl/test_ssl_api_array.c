@@ -127,6 +127,43 @@ static void test_ssl_api_array_values(void **state)
         assert_true(a[i] == 2 * i + (i + 0.25));
 }
 
+/* Arrays are flushed when they are written, so runs do so no more; a host that has a pointer may write anything at any time. */
+static void test_ssl_api_array_subnormal(void **state)
+{
+    const Host *host = *state;
+    double b[POINTS * 3], p[POINTS * 3];
+    for (int i = 0; i < POINTS * 3; ++i)
+        p[i] = i % 2 ? 1e-40 : -1e-40;
+    write_inputs(host);
+    for (int has_pointer = 0; has_pointer < 2; ++has_pointer) {
+        assert_int_equal(
+            sort_ssl_batch_write_global(host->batch, P, SORT_SSL_VALUE, p, POINTS * 3, NULL), 0);
+        float *line = has_pointer ? sort_ssl_batch_global(host->batch, 0, P, SORT_SSL_VALUE, 0) : NULL;
+        if (line)
+            line[0] = 1e-40f;
+        assert_int_equal(sort_ssl_batch_run(host->batch, NULL, NULL), 0);
+        read_all(host, "b", SORT_SSL_VALUE, b, 3);
+        for (int i = 0; i < POINTS * 3; ++i)
+            assert_true(b[i] == 0.0);
+        assert_true(!line || line[0] == 0.0f);
+    }
+}
+
+static void test_ssl_api_array_infinite_derivative(void **state)
+{
+    const Host *host = *state;
+    double slope[POINTS * 3] = {0};
+    write_inputs(host);
+    assert_int_equal(sort_ssl_batch_run(host->batch, NULL, NULL), 0);
+    slope[7] = (double)INFINITY;
+    assert_int_equal(
+        sort_ssl_batch_write_global(host->batch, P, SORT_SSL_DDX, slope, POINTS * 3, NULL), 0);
+    REFUSED("a derivative of 'p' at point 2 is not finite",
+            sort_ssl_batch_run(host->batch, NULL, &err));
+    write_inputs(host);
+    assert_int_equal(sort_ssl_batch_run(host->batch, NULL, NULL), 0);
+}
+
 static void test_ssl_api_array_faults(void **state)
 {
     const Host *host = *state;
@@ -187,6 +224,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ssl_api_array_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ssl_api_array_subnormal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ssl_api_array_infinite_derivative, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ssl_api_array_faults, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ssl_api_array_refusals, set_up, tear_down),
     };
