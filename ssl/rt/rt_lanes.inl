@@ -47,6 +47,15 @@ static inline int any_lane(Lanes lanes)
             out.at[i] = core_##f(x.at[i]);                                                         \
         return out.all;                                                                            \
     }
+#ifdef RT_HAS_SCALING
+#    define RT_POWER1(name, f)                                                                     \
+        LANES LANE_NAME(f)(LANES x)                                                                \
+        {                                                                                          \
+            return scaling_##f(x);                                                                 \
+        }
+#else
+#    define RT_POWER1 RT_TOTAL1
+#endif
 #define RT_PARTIAL1(name, f, is)                                                                   \
     static __attribute__((noinline)) LANES other_##f(LANES all)                                    \
     {                                                                                              \

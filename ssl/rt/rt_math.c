@@ -104,6 +104,7 @@ static float rt_other_atan2(float y, float x)
     {                                                                                              \
         return core_##f(x);                                                                        \
     }
+#define RT_POWER1 RT_TOTAL1
 #define RT_PARTIAL1(name, f, is)                                                                   \
     float rt_##f(float x)                                                                          \
     {                                                                                              \

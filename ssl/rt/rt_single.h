@@ -22,6 +22,16 @@ CORE float single_from_bits(uint32_t bits)
     return x;
 }
 
+/* a - b c, whose product is exact, so that it makes no difference whether it is rounded. */
+CORE float single_less(float a, float b, float c)
+{
+#ifdef __FMA__
+    return __builtin_fmaf(-b, c, a);
+#else
+    return a - b * c;
+#endif
+}
+
 #define SINGLE_SIGN  0x80000000u
 #define SINGLE_MAGIC 0x1.8p23f /* x + it rounds x to a whole number in the low bits */
 
@@ -82,8 +92,8 @@ CORE float core_exp(float x)
 {
     float near = single_clamp(x, -104.0f, 89.0f); /* beyond, results are 0 and infinity */
     float shifted = near * 0x1.715476p+0f + SINGLE_MAGIC, turns = shifted - SINGLE_MAGIC;
-    float power = single_scaled_exp(near - turns * SINGLE_LN_2_UPPER, turns * SINGLE_LN_2_LOWER,
-                                    single_bits(shifted));
+    float power = single_scaled_exp(single_less(near, turns, SINGLE_LN_2_UPPER),
+                                    turns * SINGLE_LN_2_LOWER, single_bits(shifted));
     return x != x ? x : power;
 }
 
@@ -145,21 +155,21 @@ typedef struct Turned {
 CORE Turned single_turn(float x)
 {
     float shifted = x * 0x1.45f306p-1f + SINGLE_MAGIC, turns = shifted - SINGLE_MAGIC;
-    float a = (x - turns * SINGLE_HALF_PI_1) - turns * SINGLE_HALF_PI_2,
-          b = turns * SINGLE_HALF_PI_3, r = a - b;
+    float a = single_less(single_less(x, turns, SINGLE_HALF_PI_1), turns, SINGLE_HALF_PI_2),
+          b = turns * SINGLE_HALF_PI_3, r = single_less(a, turns, SINGLE_HALF_PI_3);
     return (Turned){r, (b - (a - r)) + turns * SINGLE_HALF_PI_4, r * r, single_bits(shifted)};
 }
 
 CORE float single_sin_quarter(Turned t)
 {
-    float cosine = 1.0f - 0.5f * t.square; /* so much of the rest counts */
+    float cosine = single_less(1.0f, t.square, 0.5f); /* so much of the rest counts */
     return t.r - (t.r * t.square * SINGLE_POLY(3, t.square, SINGLE_SIN) +
                   t.rest * cosine); /* keeps the sign of zero */
 }
 
 CORE float single_cos_quarter(Turned t)
 {
-    float half = 0.5f * t.square, near = 1.0f - half, lost = (1.0f - near) - half;
+    float near = single_less(1.0f, t.square, 0.5f), lost = single_less(1.0f - near, t.square, 0.5f);
     return near +
            ((lost + t.rest * t.r) + t.square * t.square * SINGLE_POLY(3, t.square, SINGLE_COS));
 }
@@ -196,7 +206,7 @@ CORE float single_asin_half(float x, float *out_rest)
 {
     int is_large = x > 0.5f;
     float z = is_large ? 0.5f * (1.0f - x) : x * x, root = sqrtf(z), upper = single_upper(root);
-    float lost = ((z - upper * upper) - (root - upper) * (root + upper)) /
+    float lost = (single_less(z, upper, upper) - (root - upper) * (root + upper)) /
                  (root < 0x1p-20f ? 1.0f : root + root);
     float t = is_large ? root : x;
     *out_rest = t * z * SINGLE_POLY(5, z, SINGLE_ASIN) + (is_large ? lost : 0.0f);
@@ -232,7 +242,7 @@ CORE float single_angle(float low, float high, int is_middle, uint32_t turned, u
     float across_upper = single_upper(across),
           across_rest = (high - across_upper) + (is_middle ? low : 0.0f);
     float t = up / across, inverse = 1.0f / across, upper = single_upper(t), z = t * t;
-    float rest = ((up - upper * across_upper) - upper * across_rest) *
+    float rest = (single_less(up, upper, across_upper) - upper * across_rest) *
                  inverse; /* t = upper + rest, to 34 bits */
     float near = base + upper, lost = ((base - near) + upper) + (base * SINGLE_PI_LACKS + rest);
     return near + (lost - t * z * SINGLE_POLY(5, z, SINGLE_ATAN));
