@@ -108,11 +108,11 @@ def error_of(found, truth):
 
 
 class Ssl:
-    name = "SSL"
     CHUNK = 16384  # points of a batch
     SUMMED = 512  # of one whose results are only summed up
 
-    def __init__(self, function, points):
+    def __init__(self, function, points, is_fused):
+        self.name, self.mark = ("SSL, fused", "[Fused] ") if is_fused else ("SSL", "")
         self.function, self.points, self.count = function, points, len(points[0])
         self.programs = {kind: self._build(kind) for kind in KINDS}
 
@@ -141,7 +141,7 @@ class Ssl:
             body = "".join(f"diff_pair<{t}> p{i} = diff_pair({n}); " for i, (n, t) in enumerate(zip(named, types)))
             body += f"bwd_diff(f)({', '.join([f'p{i}' for i in range(len(types))] + rest)}, {result}(1.0));"
             body += "".join(f" d{i} = p{i}.d;" for i in range(len(types)))
-        return f"{text}\nshader main({', '.join(params + outs)})\n{{\n    {body}\n}}\n"
+        return f"{text}\n{self.mark}shader main({', '.join(params + outs)})\n{{\n    {body}\n}}\n"
 
     def _build(self, kind):
         import sort_ssl
@@ -412,11 +412,11 @@ class Slang:
 
 
 def make_systems(function, points, options):
-    systems = [Ssl(function, points), DrJit(function, points, False), DrJit(function, points, True)]
+    systems = [Ssl(function, points, False), Ssl(function, points, True), DrJit(function, points, False), DrJit(function, points, True)]
     if function.turns:
         systems.pop()  # what is said when it runs cannot be unrolled
     elif not function.name.startswith(("series", "noise")):
-        systems.pop(1)  # these have no loop that is recorded
+        systems.pop(2)  # these have no loop that is recorded
     flags = ["-O3", "-march=native"]
     return systems + [Slang(function, points, options, "Slang", flags), Slang(function, points, options, "Slang, fast", flags + ["-ffast-math"])]
 

@@ -31,6 +31,8 @@ typedef struct CodegenDesc {
     uint32_t lanes;
     /* Width of the functions of rt_lanes.h that the CPU supports: 4, 8 or 16. */
     uint32_t math_lanes;
+    bool
+        has_fma; /* the CPU has fused multiply-adds; otherwise rt_fma computes them, with equal bits */
 } CodegenDesc;
 
 /* Generates the kernel of `m`, which has gone through ir_pipeline. *out_module is the caller's

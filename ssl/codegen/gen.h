@@ -36,6 +36,7 @@ typedef struct Gen {
     LLVMTypeRef point_type;
     uint32_t lanes;      /* 1, 4, 8 or 16 */
     uint32_t math_lanes; /* the widest functions of rt_lanes.h that this CPU supports */
+    bool has_fma;
     LLVMTypeRef t_bool, t_int, t_float; /* the types of IR values: scalars, or vectors of `lanes` */
     LLVMTypeRef t_i1, t_f32;            /* the types of one lane */
     LLVMTypeRef t_i8, t_i16, t_i32, t_i64, t_ptr, t_void;

@@ -473,6 +473,7 @@ Status codegen_module(const IrModule *m, const KernelLayout *layout, const Codeg
                .arena = arena,
                .lanes = desc->lanes,
                .math_lanes = desc->math_lanes,
+               .has_fma = desc->has_fma,
                .context = context,
                .llvm = LLVMModuleCreateWithNameInContext("ssl", context),
                .builder = LLVMCreateBuilderInContext(context),

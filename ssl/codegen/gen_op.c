@@ -59,7 +59,7 @@ static LLVMValueRef math_function(Gen *g, const char *name, const LLVMValueRef *
         type = LLVMVectorType(type, math_width(g));
     }
     bool has_pointer = LLVMTypeOf(args[arg_count - 1]) == g->t_ptr;
-    LLVMTypeRef params[2] = {type, type};
+    LLVMTypeRef params[3] = {type, type, type};
     if (has_pointer)
         params[arg_count - 1] = g->t_ptr;
     *out_type = LLVMFunctionType(type, params, arg_count, false);
@@ -85,7 +85,7 @@ static LLVMValueRef call_lanes(Gen *g, const char *name, LLVMValueRef *args, uin
     uint32_t width = math_width(g), count = g->lanes / width;
     CHECK(count > 0);
     for (uint32_t part = 0; part < count; ++part) {
-        LLVMValueRef some[2];
+        LLVMValueRef some[3];
         for (uint32_t i = 0; i < arg_count; ++i)
             some[i] = LLVMTypeOf(args[i]) == g->t_ptr ? gen_offset(g, args[i], 4 * part * width)
                       : count == 1                    ? args[i]
@@ -300,7 +300,8 @@ void gen_find_twins(Gen *g)
             continue;
         IrValue x = ir_args(f, inst)[0];
         IrInstId other = last[inst->op == IR_SIN][x];
-        if (other && ir_inst(f, other)->parent == inst->parent) {
+        if (other && ir_inst(f, other)->parent == inst->parent &&
+            ir_inst(f, other)->imm == inst->imm) {
             g->twin[id] = other;
             g->twin[other] = id;
         }
@@ -318,7 +319,8 @@ static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
     const IrInst *sine = inst->op == IR_SIN ? inst : twin,
                  *cosine = inst->op == IR_SIN ? twin : inst;
     LLVMValueRef args[2] = {g->value[ir_args(g->func, inst)[0]], g->cosine};
-    g->value[sine->result_first] = gen_runtime_call(g, "sincos", args, 2);
+    const char *name = inst->imm == IR_FUSED ? "fused_sincos" : "sincos";
+    g->value[sine->result_first] = gen_runtime_call(g, name, args, 2);
     g->value[cosine->result_first] = LLVMBuildLoad2(g->builder, g->t_float, g->cosine, "");
 }
 
@@ -372,6 +374,30 @@ static LLVMValueRef gen_float_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b
     default:
         return NULL;
     }
+}
+
+static LLVMValueRef gen_fused_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
+{
+    switch (op) {
+#define RT_MATH1(name, f)                                                                          \
+    case IR_##name:                                                                                \
+        return gen_runtime_call(g, #f, (LLVMValueRef[]){a}, 1);
+#define RT_MATH2(name, f)                                                                          \
+    case IR_##name:                                                                                \
+        return gen_runtime_call(g, #f, (LLVMValueRef[]){a, b}, 2);
+#include "ssl/rt/rt_fused.inc"
+#undef RT_MATH1
+#undef RT_MATH2
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef gen_multiply_add(Gen *g, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMValueRef args[3] = {a, b, c};
+    return g->has_fma ? gen_intrinsic(g, "llvm.fma", g->t_float, args, 3)
+                      : gen_runtime_call(g, "fma", args, 3);
 }
 
 static LLVMValueRef gen_int_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
@@ -524,6 +550,8 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
         return gen_select(g, inst, a, b, c);
     case IR_BOUNDS:
         return gen_bounds(g, inst, a);
+    case IR_FMA:
+        return gen_multiply_add(g, a, b, c);
     default:
         return NULL;
     }
@@ -534,7 +562,9 @@ LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValue
                            LLVMValueRef c)
 {
     IrOp op = (IrOp)inst->op;
-    LLVMValueRef result = gen_float_op(g, op, a, b);
+    LLVMValueRef result = inst->imm == IR_FUSED ? gen_fused_op(g, op, a, b) : NULL;
+    if (!result)
+        result = gen_float_op(g, op, a, b);
     if (!result)
         result = gen_int_op(g, op, a, b);
     if (!result)

@@ -120,7 +120,7 @@ static void evaluate_region(const Gen *g, IrRegionId region, Known *value)
         }
         if (is_known)
             value[inst->result_first].is_known =
-                ir_scalar_eval((IrOp)inst->op, x, &value[inst->result_first].x);
+                ir_scalar_eval((IrOp)inst->op, inst->imm, x, &value[inst->result_first].x);
     }
 }
 

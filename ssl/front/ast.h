@@ -355,6 +355,7 @@ struct FuncDecl {
     bool is_differentiable; /* marked so, or with a derivative of its own */
     bool is_constant;       /* [TreatAsDifferentiable]: its derivative is zero */
     bool is_filtered;       /* [Filtered]: its choices are means over the footprint */
+    bool is_fused;          /* [Fused] of a shader: fused multiply-adds in all that it computes */
     /* The function's own derivatives and its substitute; NULL: there are none. */
     FuncDecl *forward, *backward, *substitute;
     FuncDecl *derivative_of; /* the compiler makes this function of that one */

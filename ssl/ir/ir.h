@@ -62,6 +62,7 @@ typedef enum IrOp {
     IR_OP_COUNT
 } IrOp;
 
+enum { IR_FUSED = 1 }; /* imm of an operation: the body with fused multiply-adds */
 enum { IR_FLAG_PURE = 1, IR_FLAG_EFFECT = 2, IR_FLAG_REGIONS = 4, IR_FLAG_PARTIALS = 8 };
 typedef struct IrOpInfo {
     const char *name, *mnemonic, *signature;
@@ -225,6 +226,8 @@ typedef struct IrModule {
     ARRAY(IrDerivative) derivatives;
     ARRAY(IrDiffFacts) diff_facts;
     bool has_detach;
+    bool
+        is_fused; /* [Fused]: what is built from now on has fused multiply-adds (ir_arith.h) and bodies of rt_fused.inc */
     ARRAY(IrFilterNote) filter_notes; /* of [Filtered] functions */
     uint32_t source_file;             /* the file number of the user's source in spans */
 } IrModule;

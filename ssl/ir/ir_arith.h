@@ -4,15 +4,12 @@
 
 #include "ssl/ir/ir_build.h"
 
-static inline IrValue ir_add(IrBuilder *b, IrValue x, IrValue y)
-{
-    return ir_build2(b, IR_FADD, x, y);
-}
-
-static inline IrValue ir_sub(IrBuilder *b, IrValue x, IrValue y)
-{
-    return ir_build2(b, IR_FSUB, x, y);
-}
+/* Where the module is fused and one of two summands is a product, the sum is a fused multiply-add: of the second one if both are. A difference
+ * of two products stays as it is, so that x y - y x is 0. What else reads the product has no influence, nor has what calls the
+ * function, so the same function computes the same bits wherever it is. Bodies of [Filtered] functions are not fused, because
+ * ir_filter knows sums and products. */
+IrValue ir_add(IrBuilder *b, IrValue x, IrValue y);
+IrValue ir_sub(IrBuilder *b, IrValue x, IrValue y);
 
 static inline IrValue ir_mul(IrBuilder *b, IrValue x, IrValue y)
 {

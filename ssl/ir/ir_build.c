@@ -411,15 +411,33 @@ static IrType result_type(IrBuilder *b, IrOp op, const IrValue *args)
     }
 }
 
+static bool has_fused_body(IrOp op)
+{
+    switch (op) {
+#define RT_MATH1(name, f) case IR_##name:
+#define RT_MATH2(name, f) case IR_##name:
+#include "ssl/rt/rt_fused.inc"
+#undef RT_MATH1
+#undef RT_MATH2
+        return true;
+    default:
+        return false;
+    }
+}
+
 static IrValue build(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count)
 {
     IrType type = result_type(b, op, args);
+    uint64_t imm = b->module->is_fused && has_fused_body(op) ? IR_FUSED : 0;
     IrValue result;
-    ir_build_inst(
-        b,
-        &(IrNewInst){
-            .op = op, .args = args, .types = &type, .arg_count = arg_count, .result_count = 1},
-        &result);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = op,
+                               .imm = imm,
+                               .args = args,
+                               .types = &type,
+                               .arg_count = arg_count,
+                               .result_count = 1},
+                  &result);
     return result;
 }
 

@@ -36,6 +36,19 @@
         return true;                                                                               \
     }
 
+static bool eval_fused(IrOp op, const IrScalar *a, IrScalar *out)
+{
+    switch (op) {
+#define RT_MATH1(name, f) FLOAT1(name, rt_##f(x))
+#define RT_MATH2(name, f) FLOAT2(name, rt_##f(x, y))
+#include "ssl/rt/rt_fused.inc"
+#undef RT_MATH1
+#undef RT_MATH2
+    default:
+        return false;
+    }
+}
+
 static bool eval_math(IrOp op, const IrScalar *a, IrScalar *out)
 {
     switch (op) {
@@ -59,6 +72,9 @@ static bool eval_math(IrOp op, const IrScalar *a, IrScalar *out)
         FLOAT1(SIGN, rt_sign(x))
         FLOAT1(SQRT, rt_sqrt(x))
         FLOAT1(INVSQRT, rt_inverse_sqrt(x))
+    case IR_FMA:
+        out->f = rt_fma(a[0].f, a[1].f, a[2].f);
+        return true;
     default:
         return false;
     }
@@ -97,9 +113,11 @@ static bool eval_int(IrOp op, const IrScalar *a, IrScalar *out)
     }
 }
 
-bool ir_scalar_eval(IrOp op, const IrScalar *a, IrScalar *out)
+bool ir_scalar_eval(IrOp op, uint64_t imm, const IrScalar *a, IrScalar *out)
 {
     *out = (IrScalar){0};
+    if (imm == IR_FUSED && eval_fused(op, a, out))
+        return true;
     switch (op) {
         TEST2(FEQ, f, float, ==)
         TEST2(FNE, f, float, !=)
@@ -157,15 +175,16 @@ static bool constant_scalar(IrBuilder *b, IrValue v, IrScalar *out)
     }
 }
 
-static IrValue fold_constants(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count)
+static IrValue fold_constants(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args,
+                              uint32_t arg_count)
 {
-    IrScalar scalars[2], result;
-    if (arg_count == 0 || arg_count > 2)
+    IrScalar scalars[3], result;
+    if (arg_count == 0 || arg_count > SORT_COUNT_OF(scalars))
         return 0;
     for (uint32_t i = 0; i < arg_count; ++i)
         if (!constant_scalar(b, args[i], &scalars[i]))
             return 0;
-    if (!ir_scalar_eval(op, scalars, &result))
+    if (!ir_scalar_eval(op, imm, scalars, &result))
         return 0;
     switch (ir_op_info(op)->signature[arg_count + 1]) {
     case 'b':
@@ -427,7 +446,7 @@ static IrValue fold_closure(IrBuilder *b, IrOp op, const IrValue *a)
 
 IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32_t arg_count)
 {
-    IrValue v = fold_constants(b, op, args, arg_count);
+    IrValue v = fold_constants(b, op, imm, args, arg_count);
     int32_t index;
     if (v)
         return v;

@@ -13,7 +13,7 @@ typedef union IrScalar {
 
 /* Evaluates a scalar operation with the functions of rt.h, which kernels call too. This is the definition that
  * folding and tests share. Returns false if `op` is not a scalar operation. */
-bool ir_scalar_eval(IrOp op, const IrScalar *args, IrScalar *out_result);
+bool ir_scalar_eval(IrOp op, uint64_t imm, const IrScalar *args, IrScalar *out_result);
 
 /* Whether operations on constants that have or give this number are folded. */
 bool ir_folds_float(float x);

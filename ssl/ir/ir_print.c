@@ -77,6 +77,7 @@ static void print_imm(Printer *p, const IrInst *inst)
         strbuf_append_c(out, shadows[ir_global_shadow(inst->imm)]);
         break;
     default:
+        strbuf_append_c(out, inst->imm == IR_FUSED ? " fused" : "");
         break;
     }
     case IR_ATTRIBUTE: {

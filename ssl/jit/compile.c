@@ -93,7 +93,8 @@ static Status begin_compile(const JitTarget *t, const CompileRequest *request, u
     jit_keep_stack_sizes(c->machine);
     c->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
-    CodegenDesc desc = {.symbol = request->symbol, .lanes = lanes, .math_lanes = t->lanes};
+    CodegenDesc desc = {
+        .symbol = request->symbol, .lanes = lanes, .math_lanes = t->lanes, .has_fma = t->has_fma};
     TRY(codegen_module(request->module, request->layout, &desc, c->context, &c->module, err));
     if (request->is_linked)
         mark_branch_targets(c);

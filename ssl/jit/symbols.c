@@ -16,10 +16,14 @@ const JitSymbol *jit_symbols(void)
     static const JitSymbol symbols[] = {
 #define RT_MATH1(name, f) LANE_SYMBOLS(f),
 #define RT_MATH2(name, f) LANE_SYMBOLS(f),
+#define RT_WITH_FUSED
 #include "ssl/rt/rt_math.inc"
+#undef RT_WITH_FUSED
 #undef RT_MATH1
 #undef RT_MATH2
         LANE_SYMBOLS(sincos),
+        LANE_SYMBOLS(fused_sincos),
+        LANE_SYMBOLS(fma),
         /* Copies of arrays, and rounding where the CPU has no instruction for it. */
         SYMBOL("memcpy", memcpy),
         SYMBOL("memmove", memmove),

@@ -59,10 +59,20 @@ static uint32_t lanes_of(const JitTarget *t)
 {
     static const char *const needs_16[] = {"+avx512f", "+avx512dq", "+avx512vl", "+avx512bw"};
     bool has_16 = strcmp(t->cpu, "x86-64-v4") == 0, has_all = true;
-    bool has_8 = strcmp(t->cpu, "x86-64-v3") == 0 || strstr(t->features, "+avx2");
+    bool has_8 = strcmp(t->cpu, "x86-64-v3") == 0 ||
+                 (strstr(t->features, "+avx2") && strstr(t->features, "+fma"));
     for (uint32_t i = 0; i < SORT_COUNT_OF(needs_16); ++i)
         has_all &= strstr(t->features, needs_16[i]) != NULL;
     return has_16 || has_all ? 16 : has_8 ? 8 : 4;
+}
+
+static bool has_fma(const JitTarget *t)
+{
+#if defined(__x86_64__)
+    return t->lanes > 4 || strstr(t->features, "+fma,");
+#else
+    return true;
+#endif
 }
 
 /* Machines of one class run the same code. A baseline's name determines the class. Two machines of one CPU model may
@@ -103,6 +113,7 @@ Status jit_target_create(const char *cpu, JitTarget *out_target, Error *err)
         status = jit_fail(message, "find this machine's target", err);
     if (status == STATUS_OK) {
         out_target->lanes = lanes_of(out_target);
+        out_target->has_fma = has_fma(out_target);
         name_class(out_target);
     } else {
         jit_target_destroy(out_target);

@@ -11,6 +11,7 @@ typedef struct JitTarget {
     LLVMTargetRef target;          /* LLVM's own */
     char *triple, *cpu, *features; /* owned: LLVM's messages */
     uint32_t lanes;                /* floats in a register: 4, 8 (AVX2) or 16 (AVX-512) */
+    bool has_fma;                  /* fused multiply-adds */
     char cpu_class
         [JIT_CPU_CLASS_BYTES]; /* a baseline, as "x86-64-v3", or a machine, as "znver3-1f8a20c4" */
 } JitTarget;

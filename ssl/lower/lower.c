@@ -109,7 +109,8 @@ static void lower_function(Lowering *l, FuncInstance instance)
     ir_build_func(m.b)->span = lower_span(l, f->span);
     ir_build_func(m.b)->is_library = f->is_library;
     ir_build_func(m.b)->is_filtered = f->is_filtered;
-    ir_build_func(m.b)->origin = f->is_library && !f->is_sized ? f : NULL;
+    /* one of a fused module differs from that of others */
+    ir_build_func(m.b)->origin = f->is_library && !f->is_sized && !l->module->is_fused ? f : NULL;
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);
     for (uint32_t i = 0; i < f->local_count; ++i)
         m.slot_of[i] = NO_SLOT;
@@ -407,6 +408,7 @@ static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *s
     l->module->closure_count = l->tables->closure_count;
     l->module->question_count = l->tables->question_count;
     l->module->source_file = file;
+    l->module->is_fused = shader->is_fused;
     describe_shader(l->module, shader, checked->ast);
     declare_attributes(l, checked->ast);
     l->module->entry = lower_func_id(l, shader, 0);

@@ -1,5 +1,6 @@
 /* Expressions to IR, operands from left to right. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/lower/emit.h"
 
 /* A side of ?: && || is computed without a branch if it costs at most this, and cannot fault or write. */
@@ -124,7 +125,7 @@ static Value matrix_product(Emit *m, Value a, Value b)
             for (uint32_t k = 0; k < 4; ++k) {
                 IrValue term =
                     ir_build2(m->b, IR_FMUL, a.leaf[row * 4 + k], b.leaf[k * columns + column]);
-                sum = sum ? ir_build2(m->b, IR_FADD, sum, term) : term;
+                sum = sum ? ir_add(m->b, sum, term) : term;
             }
             leaf[row * columns + column] = sum;
         }
@@ -149,6 +150,13 @@ static Value compare_bools(Emit *m, TokenKind op, Value a, Value b)
 }
 
 /* Both sides are computed and of the types that the checker made them. */
+static IrValue binary_scalar(Emit *m, IrOp op, IrValue x, IrValue y)
+{
+    return op == IR_FADD   ? ir_add(m->b, x, y)
+           : op == IR_FSUB ? ir_sub(m->b, x, y)
+                           : ir_build2(m->b, op, x, y);
+}
+
 static Value apply_binary(Emit *m, TokenKind op, const Type *type, Value a, Value b)
 {
     if (type_is(type, SSL_CLOSURE))
@@ -162,10 +170,11 @@ static Value apply_binary(Emit *m, TokenKind op, const Type *type, Value a, Valu
         return compare_vectors(m, op, a, b);
     bool is_whole = type_is(a.type, SSL_INT) || type_is(a.type, SSL_STRING);
     IrOp ir_op = is_whole ? int_op(op) : float_op(op);
+    ASSERT(a.type->leaves == 1 || b.type->leaves == 1 || a.type->leaves == b.type->leaves);
     IrValue *leaf = value_leaves(m, type);
     for (uint32_t i = 0; i < type->leaves; ++i)
-        leaf[i] = ir_build2(m->b, ir_op, a.leaf[a.type->leaves == 1 ? 0 : i],
-                            b.leaf[b.type->leaves == 1 ? 0 : i]);
+        leaf[i] = binary_scalar(m, ir_op, a.leaf[a.type->leaves == 1 ? 0 : i],
+                                b.leaf[b.type->leaves == 1 ? 0 : i]);
     return (Value){type, leaf};
 }
 

@@ -49,6 +49,7 @@ static void need_for(LoopWalk *w, const IrInst *inst)
     case IR_DETACH:
         return;
     case IR_FMUL:
+    case IR_FMA:
         for (uint32_t i = 0; i < 2; ++i)
             if (w->active[args[1 - i]])
                 need(w, args[i]);

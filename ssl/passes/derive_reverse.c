@@ -155,11 +155,11 @@ static void back_operation(Reverse *r, const IrInst *inst)
         add(r, source[choice.if_false], ir_build_select(r->b, choice.cond, zero, adjoint));
         return;
     }
-    ASSERT(inst->arg_count <= 2);
+    ASSERT(inst->arg_count <= 3);
     for (uint32_t i = 0; i < inst->arg_count; ++i) {
         if (!r->active[source[i]])
             continue;
-        IrValue tangents[2] = {0};
+        IrValue tangents[3] = {0};
         tangents[i] = adjoint;
         add(r, source[i],
             ir_tangent_by_paths(r->b, (IrOp)inst->op, args, r->clone->map[v], tangents,

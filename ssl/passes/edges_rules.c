@@ -358,7 +358,7 @@ static IrValue secant_by(Edges *e, const IrInst *inst, uint32_t i, uint32_t n)
 {
     const IrValue *a = ir_args(e->f, inst);
     IrValue way = ir_sub(e->b, here(e, a[i]), edges_there(e, a[i], n)), first, last;
-    if (inst->op == IR_FMUL)
+    if (inst->op == IR_FMUL || inst->op == IR_FMA)
         return i == 0 ? here(e, a[1]) : edges_there(e, a[0], n);
     if (inst->arg_count == 1)
         return secant(
@@ -374,14 +374,14 @@ static IrValue of_function(Edges *e, const IrInst *inst, uint32_t n)
 {
     const IrValue *a = ir_args(e->f, inst);
     IrValue sum = 0;
-    ASSERT(inst->arg_count <= 2);
+    ASSERT(inst->arg_count <= 3);
     for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue s = shadow(e, a[i], n);
         if (!s)
             continue;
         if (inst->op == IR_FNEG || (inst->op == IR_FSUB && i == 1))
             s = ir_neg(e->b, s);
-        else if (inst->op != IR_FADD && inst->op != IR_FSUB)
+        else if (inst->op != IR_FADD && inst->op != IR_FSUB && !(inst->op == IR_FMA && i == 2))
             s = ir_mul(e->b, ir_build_detach(e->b, secant_by(e, inst, i, n)), s);
         sum = edges_sum(e, sum, s);
     }

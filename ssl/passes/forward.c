@@ -85,7 +85,7 @@ static void apply_chain_rule(IrClone *c, const IrInst *inst, const IrValue *args
 {
     uint8_t mask = demand_of(c, inst->result_first);
     const IrValue *source = ir_args(c->from, inst);
-    IrValue tangents[2] = {0};
+    IrValue tangents[3] = {0};
     ASSERT(inst->arg_count <= SORT_COUNT_OF(tangents));
     for (uint32_t d = 0; d < IR_DIRECTIONS; ++d) {
         if (!wants(mask, d))

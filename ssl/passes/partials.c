@@ -238,6 +238,8 @@ IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
                    const IrValue *tangents)
 {
     ASSERT(ir_op_info(op)->flags & IR_FLAG_PARTIALS);
+    if (op == IR_FMA)
+        return sum(b, tangent2(b, IR_FMUL, args, 0, tangents), tangents[2]);
     if (ir_op_info(op)->signature[1] == '>')
         return tangents[0] ? tangent1(b, op, args[0], result, tangents[0]) : 0;
     return tangents[0] || tangents[1] ? tangent2(b, op, args, result, tangents) : 0;
@@ -314,6 +316,8 @@ IrValue ir_tangent_by_paths(IrBuilder *b, IrOp op, const IrValue *args, IrValue 
     case IR_FMUL:
         return sum(b, times(b, args[1], tangents[0], keeps_nan),
                    times(b, args[0], tangents[1], keeps_nan));
+    case IR_FMA:
+        return sum(b, ir_tangent_by_paths(b, IR_FMUL, args, 0, tangents, keeps_nan), tangents[2]);
     case IR_POW: /* only a square has no guard of its own */
         return t && !tangents[1] && is_square(b, args) ? zero_wins(b, tangents[0], t, keeps_nan)
                                                        : t;

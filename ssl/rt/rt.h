@@ -18,12 +18,18 @@ _Static_assert((-1 >> 1) == -1, "rt_int_shr is arithmetic");
 
 #define RT_MATH1(name, f) float rt_##f(float);
 #define RT_MATH2(name, f) float rt_##f(float, float);
+#define RT_WITH_FUSED
 #include "ssl/rt/rt_math.inc"
+#undef RT_WITH_FUSED
 #undef RT_MATH1
 #undef RT_MATH2
 
 /* Returns rt_sin(x) and computes rt_cos(x), with equal bits and at little more than the cost of one. Derivatives need both. */
 float rt_sincos(float x, float *out_cos);
+float rt_fused_sincos(float x, float *out_cos);
+
+/* Returns a b + c, rounded once. */
+float rt_fma(float a, float b, float c);
 
 /* Code generation expresses the operations below by instructions; the constant folder calls these functions. */
 

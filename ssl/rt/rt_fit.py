@@ -166,6 +166,9 @@ row("SINGLE_ATAN", "(1 - atan(t) / t) / z, z = t t, |t| <= 1/2", lambda z: (1 - 
 print("/* log 2 and pi/2 as sums: multiples of all but the last are exact. */")
 pieces(["SINGLE_LN_2_UPPER", "SINGLE_LN_2_LOWER"], LN_2, [15])
 pieces([f"SINGLE_HALF_PI_{i}" for i in range(1, 5)], PI / 2, [12, 24, 40])
+print("/* Sums for fused multiply-adds: multiples of the first part, taken from what is close to them, leave a float. */")
+pieces(["FUSED_LN_2_UPPER", "FUSED_LN_2_LOWER"], LN_2, [24])
+pieces([f"FUSED_HALF_PI_{i}" for i in range(1, 4)], PI / 2, [23, 47])
 print("/* pi/4, of which three and four quarters are exact, and what it lacks, relative to it. */")
 quarter = D(round(PI / 4 * 2 ** 22)) / 2 ** 22
 print(f"#define SINGLE_QUARTER_PI {single(quarter).hex().replace('0000000p', 'p')}f")

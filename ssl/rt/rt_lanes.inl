@@ -3,7 +3,7 @@
  * results in registers; lanes outside a body's domain are rare and go through the scalar function. */
 #include "ssl/rt/rt.h"
 #include "ssl/rt/rt_lanes.h"
-#include "ssl/rt/rt_single.h"
+#include "ssl/rt/rt_fused.h"
 #if RT_LANES > 4
 #    include <immintrin.h>
 #endif
@@ -119,21 +119,34 @@ static inline int any_lane(Lanes lanes)
         }                                                                                          \
         return any_lane(others) ? other_##f(all_x, all_y) : out.all;                                         \
     }
+#define RT_WITH_FUSED
 #include "ssl/rt/rt_math.inc"
+#undef RT_WITH_FUSED
 
-LANES LANE_NAME(sincos)(LANES all, float *out_cos)
+#define SINCOS(prefix, turn, sin_of)                                                               \
+    LANES LANE_NAME(prefix##sincos)(LANES all, float *out_cos)                                     \
+    {                                                                                              \
+        Lanes x = {all}, sines, cosines, others;                                                   \
+        for (uint32_t i = 0; i < RT_LANES; ++i) {                                                  \
+            Turned t = turn(x.at[i]);                                                              \
+            sines.at[i] = sin_of(t, 0);                                                            \
+            cosines.at[i] = sin_of(t, 1);                                                          \
+            others.flags[i] = (!CORE_IS_NEAR_ANGLE(x.at[i]));                                      \
+        }                                                                                          \
+        if (any_lane(others)) {                                                                    \
+            sines.all = other_##prefix##sin(all, sines.all);                                                 \
+            cosines.all = other_##prefix##cos(all, cosines.all);                                             \
+        }                                                                                          \
+        memcpy(out_cos, &cosines, sizeof cosines);                                                 \
+        return sines.all;                                                                          \
+    }
+SINCOS(, single_turn, single_sin_of)
+SINCOS(fused_, fused_turn, fused_sin_of)
+
+LANES LANE_NAME(fma)(LANES all_x, LANES all_y, LANES all_z)
 {
-    Lanes x = {all}, sines, cosines, others;
-    for (uint32_t i = 0; i < RT_LANES; ++i) {
-        Turned t = single_turn(x.at[i]);
-        sines.at[i] = single_sin_of(t, 0);
-        cosines.at[i] = single_sin_of(t, 1);
-        others.flags[i] = (!CORE_IS_NEAR_ANGLE(x.at[i]));
-    }
-    if (any_lane(others)) {
-        sines.all = other_sin(all, sines.all);
-        cosines.all = other_cos(all, cosines.all);
-    }
-    memcpy(out_cos, &cosines, sizeof cosines);
-    return sines.all;
+    Lanes x = {all_x}, y = {all_y}, z = {all_z}, out;
+    for (uint32_t i = 0; i < RT_LANES; ++i)
+        out.at[i] = core_fma(x.at[i], y.at[i], z.at[i]);
+    return out.all;
 }

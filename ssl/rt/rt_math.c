@@ -1,6 +1,6 @@
 /* The scalar functions, and their results outside the domains of rt_core.h. */
 #include "ssl/rt/rt.h"
-#include "ssl/rt/rt_single.h"
+#include "ssl/rt/rt_fused.h"
 
 /* --- angles beyond 2^20 --------------------------------------------------------------------------- */
 
@@ -117,6 +117,9 @@ static float rt_other_atan2(float y, float x)
                : CORE_IS_ANGLE(x)    ? core_far_##f(x)                                             \
                                      : rt_other_##f(x);                                               \
     }
+#define rt_other_fused_sin   rt_other_sin
+#define rt_other_fused_cos   rt_other_cos
+#define rt_other_fused_atan2 rt_other_atan2
 #define RT_TOTAL2(name, f)                                                                         \
     float rt_##f(float x, float y)                                                                 \
     {                                                                                              \
@@ -127,15 +130,25 @@ static float rt_other_atan2(float y, float x)
     {                                                                                              \
         return CORE_IS_##is(x, y) ? core_##f(x, y) : rt_other_##f(x, y);                           \
     }
+#define RT_WITH_FUSED
 #include "ssl/rt/rt_math.inc"
+#undef RT_WITH_FUSED
 
-float rt_sincos(float x, float *out_cos)
-{
-    if (!CORE_IS_NEAR_ANGLE(x)) {
-        *out_cos = rt_cos(x);
-        return rt_sin(x);
+#define SINCOS(prefix, turn, sin_of)                                                               \
+    float rt_##prefix##sincos(float x, float *out_cos)                                             \
+    {                                                                                              \
+        if (!CORE_IS_NEAR_ANGLE(x)) {                                                              \
+            *out_cos = rt_cos(x);                                                                  \
+            return rt_sin(x);                                                                      \
+        }                                                                                          \
+        Turned t = turn(x);                                                                        \
+        *out_cos = sin_of(t, 1);                                                                   \
+        return sin_of(t, 0);                                                                       \
     }
-    Turned t = single_turn(x);
-    *out_cos = single_sin_of(t, 1);
-    return single_sin_of(t, 0);
+SINCOS(, single_turn, single_sin_of)
+SINCOS(fused_, fused_turn, fused_sin_of)
+
+float rt_fma(float a, float b, float c)
+{
+    return core_fma(a, b, c);
 }

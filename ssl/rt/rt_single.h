@@ -266,20 +266,33 @@ CORE int32_t single_larger(float x, float y)
 
 #define CORE_IS_ATAN2(y, x) (single_larger(y, x) != 0x7f800000)
 
-CORE float core_atan2(float y, float x)
+/* A ratio low <= high of an angle in the first octant. `turned`: SINGLE_SIGN if y is the larger. */
+typedef struct Ratio {
+    float low, high;
+    int is_middle; /* whether 2 low > high */
+    uint32_t turned;
+} Ratio;
+
+/* The larger becomes about 2^power, so that no bits of the other are lost that count. */
+CORE Ratio single_ratio(float y, float x, int32_t power)
 {
     int32_t a = (int32_t)(single_bits(y) & ~SINGLE_SIGN),
             b = (int32_t)(single_bits(x) & ~SINGLE_SIGN);
-    int32_t larger = single_larger(y, x), exponent = larger & 0x7f800000, least = 24 << 23;
+    int32_t larger = single_larger(y, x), exponent = larger & 0x7f800000, least = power << 23;
     float low = single_from_bits((uint32_t)(a > b ? b : a)),
           high = single_from_bits((uint32_t)larger);
-    /* The larger becomes about 2^24, so that no bits of the other are lost that count. */
-    float scale = single_from_bits(0x8b000000u - (uint32_t)(exponent > least ? exponent : least));
+    uint32_t shift = (uint32_t)(exponent > least ? exponent : least);
+    float scale = single_from_bits(((uint32_t)(254 + power) << 23) - shift);
     int32_t scaled = (int32_t)single_bits(high * scale), not_0 = 0x34000000; /* 2^-23 */
     float across = single_from_bits((uint32_t)(scaled > not_0 ? scaled : not_0));
-    return copysignf(single_angle(low * scale, across, low + low > high, a > b ? SINGLE_SIGN : 0,
-                                  single_bits(x) & SINGLE_SIGN),
-                     y);
+    return (Ratio){low * scale, across, low + low > high, a > b ? SINGLE_SIGN : 0};
+}
+
+CORE float core_atan2(float y, float x)
+{
+    Ratio r = single_ratio(y, x, 24);
+    return copysignf(
+        single_angle(r.low, r.high, r.is_middle, r.turned, single_bits(x) & SINGLE_SIGN), y);
 }
 
 #endif

@@ -431,7 +431,7 @@ void check_func_attributes(Sema *s, FuncDecl *f)
         for (uint32_t k = 0; k < i; ++k)
             if (f->attributes.items[k].kind == a->kind)
                 report(s->diags, DERIVATIVE_TWICE, a->span, "this attribute");
-        if (f->is_shader && a->kind != MARK_FILTERED) {
+        if (f->is_shader && a->kind != MARK_FILTERED && a->kind != MARK_FUSED) {
             report(s->diags, ATTRIBUTE_OF_SHADER, a->span, NULL);
             continue;
         }
@@ -446,6 +446,12 @@ void check_func_attributes(Sema *s, FuncDecl *f)
             break;
         case MARK_FILTERED:
             f->is_filtered = true;
+            break;
+        case MARK_FUSED:
+            f->is_fused = true;
+            if (!f->is_shader)
+                report(s->diags, ATTRIBUTE_PLACE, a->span, "[Fused]",
+                       "a shader, whose functions it holds for,");
             break;
         case MARK_FORWARD_DERIVATIVE:
         case MARK_BACKWARD_DERIVATIVE:

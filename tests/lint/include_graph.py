@@ -77,7 +77,7 @@ ROOMS = {
 
 # The headers of a library that other folders may include: full matches.
 FACES = {
-    "ssl/rt/": re.compile(r"ssl/rt/(rt|rt_lanes)\.h|ssl/rt/rt_math\.inc"),
+    "ssl/rt/": re.compile(r"ssl/rt/(rt|rt_lanes)\.h|ssl/rt/rt_(math|fused)\.inc"),
     "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|ssl_sum\.h|[a-z_]+\.inc)"),
     "fit/": re.compile(r"fit/(fit|picture_loss)\.h"),
     "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live)\.h"),

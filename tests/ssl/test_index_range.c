@@ -22,7 +22,7 @@ static bool compare(const Case *c, int32_t x)
     IrScalar args[3] = {{.i = c->is_limit_first ? c->limit : x},
                         {.i = c->is_limit_first ? x : c->limit}};
     IrScalar result;
-    assert_true(ir_scalar_eval(c->compare, args, &result));
+    assert_true(ir_scalar_eval(c->compare, 0, args, &result));
     return result.b;
 }
 

@@ -151,7 +151,7 @@ static void test_fold_equals_evaluation(void **state)
             }
             IrValue v =
                 count == 1 ? ir_build1(f.b, op, args[0]) : ir_build2(f.b, op, args[0], args[1]);
-            assert_true(ir_scalar_eval(op, scalars, &want));
+            assert_true(ir_scalar_eval(op, 0, scalars, &want));
             bool known, same;
             if (s[count + 1] == 'b') {
                 known = ir_is_const_bool(f.b, v, &got.b);

@@ -71,7 +71,7 @@ static void check_page(const char *path, uint32_t expected_count)
 static void test_reference_examples(void **state)
 {
     SORT_UNUSED(state);
-    check_page(reference, 12);
+    check_page(reference, 14);
 }
 
 static void test_tutorial_examples(void **state)

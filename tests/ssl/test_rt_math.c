@@ -30,7 +30,7 @@ static const uint32_t widths[WIDTHS] = {4, 8, 16};
 static uint32_t width_count(void)
 {
 #if RT_HAS_WIDE_LANES
-    if (!__builtin_cpu_supports("avx2"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return 1;
     bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
@@ -121,10 +121,13 @@ static double want_pow(double x, double y)
 #endif
 #define RT_MATH1(name, f) OF_ALL_WIDTHS(OVER_ARRAYS1, f)
 #define RT_MATH2(name, f) OF_ALL_WIDTHS(OVER_ARRAYS2, f)
+#define RT_WITH_FUSED
 #include "ssl/rt/rt_math.inc"
+#undef RT_WITH_FUSED
 #undef RT_MATH1
 #undef RT_MATH2
 OF_ALL_WIDTHS(OVER_ARRAYS_OF_SINCOS, sincos)
+OF_ALL_WIDTHS(OVER_ARRAYS_OF_SINCOS, fused_sincos)
 
 #define ONE(f, want, bound) {#f, rt_##f, want, LANES(f), bound}
 
@@ -152,6 +155,12 @@ static const struct Function1 {
     ONE(log10, want_log10, IN_DOUBLE),
     ONE(log1p, want_log1p, IN_DOUBLE),
     ONE(cbrt, cbrt, IN_DOUBLE),
+    ONE(fused_sin, sin, 0.90),
+    ONE(fused_cos, cos, 0.90),
+    ONE(fused_exp, exp, 0.90),
+    ONE(fused_exp2, exp2, 0.90),
+    ONE(fused_log, want_log, 0.90),
+    ONE(fused_atan, atan, 0.90),
 };
 
 static const struct Function2 {
@@ -160,8 +169,8 @@ static const struct Function2 {
     double (*want)(double, double);
     Lanes2 *lanes[WIDTHS];
     double bound;
-} functions2[] = {ONE(pow, want_pow, 0.90), ONE(atan2, atan2, 0.90), ONE(hypot, hypot, IN_DOUBLE),
-                  ONE(fmod, fmod, IN_DOUBLE)};
+} functions2[] = {ONE(pow, want_pow, 0.90), ONE(atan2, atan2, 0.90), ONE(fused_atan2, atan2, 0.90),
+                  ONE(hypot, hypot, IN_DOUBLE), ONE(fmod, fmod, IN_DOUBLE)};
 
 /* --- comparing ------------------------------------------------------------------------------------ */
 
@@ -307,24 +316,59 @@ static void test_functions_of_two_arguments(void **state)
         check_function2(&functions2[i], 60000);
 }
 
-static void test_sine_and_cosine_together(void **state)
+typedef void LanesOfTwo(const float *restrict, float *restrict, float *restrict);
+
+static void check_sine_and_cosine(LanesOfTwo *const *lanes, float (*both)(float, float *),
+                                  float (*sine)(float), float (*cosine)(float))
 {
-    (void)state;
-    static void (*const lanes[WIDTHS])(const float *restrict, float *restrict, float *restrict) =
-        LANES(sincos);
     for (uint64_t bits = 0; bits + WIDEST * SAMPLE_STEP <= UINT32_MAX;
          bits += WIDEST * SAMPLE_STEP) {
-        float x[WIDEST], both[2], out_sin[WIDEST], out_cos[WIDEST];
+        float x[WIDEST], out_sin[WIDEST], out_cos[WIDEST];
         for (uint32_t i = 0; i < WIDEST; ++i)
             x[i] = from_bits((uint32_t)(bits + i * SAMPLE_STEP));
+        x[bits % WIDEST] = bits % 3 ? 0x1p30f : 1000.0f; /* which have a body of their own */
         for (uint32_t w = 0; w < width_count(); ++w) {
             lanes[w](x, out_sin, out_cos);
             for (uint32_t i = 0; i < widths[w]; ++i) {
-                both[0] = rt_sincos(x[i], &both[1]);
-                assert_true(same_float(both[0], rt_sin(x[i])) && same_float(both[1], rt_cos(x[i])));
-                assert_true(same_float(both[0], out_sin[i]) && same_float(both[1], out_cos[i]));
+                float c, s = both(x[i], &c);
+                assert_true(same_float(s, sine(x[i])) && same_float(c, cosine(x[i])));
+                assert_true(same_float(s, out_sin[i]) && same_float(c, out_cos[i]));
             }
         }
+    }
+}
+
+static void test_sine_and_cosine_together(void **state)
+{
+    (void)state;
+    static LanesOfTwo *const lanes[WIDTHS] = LANES(sincos), *const fused[WIDTHS] =
+                                                                LANES(fused_sincos);
+    check_sine_and_cosine(lanes, rt_sincos, rt_sin, rt_cos);
+    check_sine_and_cosine(fused, rt_fused_sincos, rt_fused_sin, rt_fused_cos);
+}
+
+/* Against the C library's. */
+static void test_fused_multiply_add(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 300000; ++round) {
+        float in[3][WIDEST], out[WIDEST];
+        for (uint32_t i = 0; i < WIDEST; ++i) {
+            for (uint32_t k = 0; k < 3; ++k)
+                in[k][i] = sample(hash_mix64((round * WIDEST + i) * 3 + k));
+            if (round % 2) /* what is close to the product, so that bits cancel */
+                in[2][i] = -in[0][i] * in[1][i] * (1.0f + (float)(round % 5) * 0x1p-23f);
+            assert_true(same_float(rt_fma(in[0][i], in[1][i], in[2][i]),
+                                   fmaf(in[0][i], in[1][i], in[2][i])));
+        }
+        RtLanes4 a, b, c;
+        memcpy(&a, in[0], sizeof a);
+        memcpy(&b, in[1], sizeof b);
+        memcpy(&c, in[2], sizeof c);
+        a = rt_fma_4(a, b, c);
+        memcpy(out, &a, sizeof a);
+        for (uint32_t i = 0; i < 4; ++i)
+            assert_true(same_float(out[i], fmaf(in[0][i], in[1][i], in[2][i])));
     }
 }
 
@@ -374,6 +418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_functions_of_one_argument),
         cmocka_unit_test(test_functions_of_two_arguments),
         cmocka_unit_test(test_sine_and_cosine_together),
+        cmocka_unit_test(test_fused_multiply_add),
         cmocka_unit_test(test_exact_results),
     };
     const struct CMUnitTest all[] = {cmocka_unit_test(test_all_floats)};

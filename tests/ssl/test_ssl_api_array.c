@@ -138,7 +138,8 @@ static void test_ssl_api_array_subnormal(void **state)
     for (int has_pointer = 0; has_pointer < 2; ++has_pointer) {
         assert_int_equal(
             sort_ssl_batch_write_global(host->batch, P, SORT_SSL_VALUE, p, POINTS * 3, NULL), 0);
-        float *line = has_pointer ? sort_ssl_batch_global(host->batch, 0, P, SORT_SSL_VALUE, 0) : NULL;
+        float *line =
+            has_pointer ? sort_ssl_batch_global(host->batch, 0, P, SORT_SSL_VALUE, 0) : NULL;
         if (line)
             line[0] = 1e-40f;
         assert_int_equal(sort_ssl_batch_run(host->batch, NULL, NULL), 0);

@@ -151,7 +151,7 @@ static bool dual_test(IrOp op, const EvalScalar *a, EvalScalar *out)
     case IR_F2I:
     case IR_FBITS: {
         IrScalar s = {.f = (float)x}, r;
-        ir_scalar_eval(op, &s, &r);
+        ir_scalar_eval(op, 0, &s, &r);
         out->i = r.i;
         return true;
     default:
@@ -166,6 +166,11 @@ static bool eval_dual(IrOp op, const EvalScalar *a, EvalScalar *out)
     Dual1 r;
     if (dual_test(op, a, out))
         return true;
+    if (op == IR_FMA) {
+        EvalScalar product;
+        return eval_dual(IR_FMUL, a, &product) &&
+               eval_dual(IR_FADD, (const EvalScalar[2]){product, a[2]}, out);
+    }
     if (!dual_math(op, a[0].v, a[1].v, &r))
         return false;
     out->v = r.v;
@@ -300,7 +305,7 @@ static bool is_known_by_one(IrOp op, const EvalScalar *a)
 static EvalScalar fold_scalar(const Frame *fr, const IrInst *inst, const EvalScalar *a,
                               EvalScalar in_double)
 {
-    IrScalar packed[2], result;
+    IrScalar packed[3], result;
     IrKind kind = ir_kind(ir_type(fr->func, inst->result_first));
     bool is_constant = inst->arg_count > 0;
     for (uint32_t i = 0; i < inst->arg_count; ++i) {
@@ -312,7 +317,7 @@ static EvalScalar fold_scalar(const Frame *fr, const IrInst *inst, const EvalSca
     }
     EvalScalar out = in_double;
     out.is_constant = is_known_by_one((IrOp)inst->op, a);
-    if (!is_constant || !ir_scalar_eval((IrOp)inst->op, packed, &result) ||
+    if (!is_constant || !ir_scalar_eval((IrOp)inst->op, inst->imm, packed, &result) ||
         (kind == IR_FLOAT && !ir_folds_float(result.f)))
         return out;
     out = unpack(kind, result);
@@ -323,16 +328,16 @@ static EvalScalar fold_scalar(const Frame *fr, const IrInst *inst, const EvalSca
 
 static EvalScalar eval_scalar(Eval *e, const Frame *fr, const IrInst *inst)
 {
-    EvalScalar a[2] = {0}, out = {0};
-    IrScalar packed[2], result;
-    ASSERT(inst->arg_count <= 2);
+    EvalScalar a[3] = {0}, out = {0};
+    IrScalar packed[3], result;
+    ASSERT(inst->arg_count <= SORT_COUNT_OF(a));
     for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue v = ir_args(fr->func, inst)[i];
         a[i] = fr->values[v].elements[0];
         packed[i] = pack(ir_kind(ir_type(fr->func, v)), a[i]);
     }
     if (!is_dual(e) || !eval_dual((IrOp)inst->op, a, &out)) {
-        CHECK(ir_scalar_eval((IrOp)inst->op, packed, &result));
+        CHECK(ir_scalar_eval((IrOp)inst->op, inst->imm, packed, &result));
         out = unpack(ir_kind(ir_type(fr->func, inst->result_first)), result);
     }
     if (e->point->folds)

@@ -54,6 +54,11 @@ Dual dual_mul(Dual a, Dual b)
     return chain2(computed_mul(a.v, b.v), a, b.v, b, a.v);
 }
 
+Dual dual_mul_fused(Dual a, Dual b)
+{
+    return chain2(bounded_mul(a.v, b.v), a, b.v, b, a.v);
+}
+
 Dual dual_div(Dual a, Dual b)
 {
     Bounded v = computed_div(a.v, b.v), by_a = bounded_div(exactly(1), b.v);

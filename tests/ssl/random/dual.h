@@ -27,6 +27,8 @@ Dual dual_neg(Dual a);
 Dual dual_add(Dual a, Dual b);
 Dual dual_sub(Dual a, Dual b);
 Dual dual_mul(Dual a, Dual b);
+/* As it may be in a [Fused] shader: rounded, or exact in a sum. */
+Dual dual_mul_fused(Dual a, Dual b);
 Dual dual_div(Dual a, Dual b);
 
 /* A function of ssl_builtins.inc that takes one float and gives one; false: none of that name. */

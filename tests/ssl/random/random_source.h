@@ -11,6 +11,7 @@
 
 typedef struct RandomSize {
     uint32_t functions, statements; /* most functions, and statements of each */
+    bool is_fused;                  /* the shader is [Fused] */
 } RandomSize;
 
 /* Globals gf, gg (float), gp (point), gv (float2) with derivatives, gc (color), gn (int), gb (bool)

@@ -118,6 +118,7 @@ Cell *walk_call(Walk *w, const FuncDecl *f, Cell **args)
 
 void source_eval(const FuncDecl *shader, SourcePoint *point, uint32_t steps, Arena *arena)
 {
+    point->is_fused = shader->is_fused;
     Walk w = {.point = point, .arena = arena, .steps_left = steps};
     Cell **args = ARENA_ARRAY(arena, Cell *, shader->params.count);
     uint32_t inputs = 0, outputs = 0;

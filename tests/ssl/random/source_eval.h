@@ -59,6 +59,7 @@ typedef struct SourcePoint {
     EvalTexture texture;
     SourceConstants *constants; /* in the same arena */
     EvalMode mode;
+    bool is_fused; /* source_eval sets it */
     ARRAY(Bounded) tape;
     ARRAY(EvalLookup) lookups;
     /* results */

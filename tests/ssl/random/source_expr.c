@@ -67,7 +67,12 @@ static bool comparison(TokenKind op, int order)
     }
 }
 
-static Dual float_operator(TokenKind op, Dual a, Dual b)
+static Dual product(const Walk *w, Dual a, Dual b)
+{
+    return w->point->is_fused ? dual_mul_fused(a, b) : dual_mul(a, b);
+}
+
+static Dual float_operator(const Walk *w, TokenKind op, Dual a, Dual b)
 {
     switch ((int)op) {
     case TOKEN_ADD:
@@ -75,7 +80,7 @@ static Dual float_operator(TokenKind op, Dual a, Dual b)
     case TOKEN_SUB:
         return dual_sub(a, b);
     case TOKEN_MUL:
-        return dual_mul(a, b);
+        return product(w, a, b);
     case TOKEN_DIV:
         return dual_div(a, b);
     default:
@@ -112,7 +117,7 @@ static Cell *matrix_product(Walk *w, const Type *type, const Cell *a, const Cell
     Cell *out = walk_cells(w, type);
     for (uint32_t i = 0; i < type->scalars; ++i)
         for (uint32_t k = 0; k < 4; ++k) {
-            Dual term = dual_mul(a[i / columns * 4 + k].f, b[k * columns + i % columns].f);
+            Dual term = product(w, a[i / columns * 4 + k].f, b[k * columns + i % columns].f);
             out[i].f = k == 0 ? term : dual_add(out[i].f, term);
         }
     return out;
@@ -174,7 +179,7 @@ static Cell *apply(Walk *w, TokenKind op, const Type *type, const Type *a_type, 
             if (walk_kind(type) == CELL_INT)
                 out[i].i = int_operator(op, x->i, y->i);
             else
-                out[i].f = float_operator(op, x->f, y->f);
+                out[i].f = float_operator(w, op, x->f, y->f);
         }
     }
     return out;
@@ -238,7 +243,7 @@ static Cell *step(Walk *w, const Expr *e)
     if (walk_kind(e->type) == CELL_INT)
         next->i = int_operator(op, old->i, 1);
     else
-        next->f = float_operator(op, old->f, dual_of(1));
+        next->f = float_operator(w, op, old->f, dual_of(1));
     walk_store(&place, next);
     return e->is_prefix ? next : old;
 }

@@ -54,7 +54,9 @@ static void on_crash(int signal_number)
 static void write_source(const Session *s, Choices *choices, uint64_t seed, Arena *arena,
                          StrBuf *out)
 {
-    const RandomSize size = {s->size.functions, 1 + (uint32_t)(seed % s->size.statements)};
+    const RandomSize size = {.functions = s->size.functions,
+                             .statements = 1 + (uint32_t)(seed % s->size.statements),
+                             .is_fused = seed % 4 == 1};
     if (s->is_derived)
         random_derivative_source(choices, &size, arena, out);
     else
@@ -273,7 +275,8 @@ static int fail_usage(const Error *err)
 
 int main(int argc, char **argv)
 {
-    Session s = {.size = {4, 8}, .kernels_every = 16, .mutex = MUTEX_INIT};
+    Session s = {
+        .size = {.functions = 4, .statements = 8}, .kernels_every = 16, .mutex = MUTEX_INIT};
     int64_t seed = 0, count = 1000;
     uint32_t jobs = 0;
     bool is_quiet = false;

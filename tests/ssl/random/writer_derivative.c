@@ -355,6 +355,7 @@ static void shader(Gen *g)
         add_port(&s, s.func.param[i], s.func.direction[i], s.func.is_no_diff[i]);
     if (s.func.result.base != GEN_VOID)
         add_port(&s, s.func.result, GEN_OUT, false);
+    text(g, g->size->is_fused ? "[Fused] " : "");
     text(g, "shader derivative(out float value, out float same, out float jw, out float tv, "
             "out float size)\n{\n"
             "    const float h = global_value<gf>, ts = global_value<gv>.x, "

@@ -526,7 +526,7 @@ static const struct {
 static void shader(Gen *g)
 {
     writer_begin_function(g, writer_basic(GEN_VOID));
-    text(g, "shader random(");
+    text(g, g->size->is_fused ? "[Fused] shader random(" : "shader random(");
     for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); ++i) {
         GenBase base = shader_params[i].base;
         strbuf_printf(g->out, "%s\n    %s", i ? "," : "", shader_params[i].text);
