@@ -20,6 +20,12 @@
 
 typedef struct GenCallee GenCallee; /* gen_call.c */
 
+/* What the loops inside a turn of a loop take from the budget, which is the same in each turn. */
+enum { GEN_CHARGES_MAX = 8 };
+typedef struct GenCharges {
+    uint32_t count, turns[GEN_CHARGES_MAX], site[GEN_CHARGES_MAX];
+} GenCharges;
+
 typedef struct Gen {
     const IrModule *module;
     const IrFunc *func; /* the function that is being generated */
@@ -59,6 +65,10 @@ typedef struct Gen {
     bool has_border;        /* this function has a border */
     struct GenKnown *known; /* [values.count]; scratch of gen_unroll.c, NULL until used */
     uint32_t unrolled;      /* instructions that unrolled loops have produced */
+    uint32_t *
+        planned; /* [insts.count] turns for which a loop will be unrolled, as gen_plan_unrolled found; 0: not known */
+    GenCharges *
+        charges; /* what unrolled loops take from the budget, if the loop around them takes it for them; else NULL */
 
     LLVMValueRef batch;                            /* const SslBatch * */
     LLVMValueRef params, textures, services, host; /* fields of the batch; NULL until used */
@@ -180,6 +190,11 @@ void gen_uniform_op(Gen *g,
 LLVMTypeRef gen_uniform_type(const Gen *g, IrKind kind);
 
 /* --- gen_unroll.c --- */
+/* Whether all loops of a region will be generated turn by turn, without faults but for the budget, and stand directly in it; values of region
+ * `outer`, which encloses it, are not known yet. The next time these loops are generated they will. Adds what they take from the
+ * budget to *turns. */
+bool gen_plan_unrolled(Gen *g, IrRegionId outer, IrRegionId region, uint32_t *turns);
+bool gen_has_no_loop(const Gen *g, IrRegionId region);
 /* Generates a LOOP turn by turn, if it has few turns and their number is known. */
 bool gen_loop_unrolled(Gen *g, const IrInst *loop);
 void gen_forget_region(Gen *g,

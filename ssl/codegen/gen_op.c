@@ -188,6 +188,26 @@ static LLVMValueRef gen_float_to_int(Gen *g, LLVMValueRef x)
     return gen_choose(g, compare_float(g, LLVMRealUNO, x, x), const_int(g, 0), near);
 }
 
+/* The instruction of x86 for one number keeps the rest of a register, and so waits for what a function wrote there before: the
+ * turns of a loop that calls one would run one after the other. That for four numbers does not; a fence hides from LLVM that one would do. */
+static LLVMValueRef gen_int_to_float(Gen *g, LLVMValueRef x)
+{
+#if defined(__x86_64__)
+    if (LLVMGetTypeKind(g->t_float) == LLVMFloatTypeKind && !LLVMIsConstant(x)) {
+        static const char name[] = "llvm.arithmetic.fence";
+        unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+        LLVMTypeRef ints = LLVMVectorType(g->t_i32, 4), floats = LLVMVectorType(g->t_float, 4);
+        LLVMValueRef four =
+            LLVMBuildInsertElement(g->builder, LLVMConstNull(ints), x, gen_i32(g, 0), "");
+        four = LLVMBuildSIToFP(g->builder, four, floats, "");
+        four = LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, &floats, 1),
+                              LLVMGetIntrinsicDeclaration(g->llvm, id, &floats, 1), &four, 1, "");
+        return LLVMBuildExtractElement(g->builder, four, gen_i32(g, 0), "");
+    }
+#endif
+    return LLVMBuildSIToFP(g->builder, x, g->t_float, "");
+}
+
 /* Returns a / b rounded toward 0, for b other than 0 and -1. It divides doubles, because processors have vector
  * divisions for these. A double holds every int, and a quotient of ints that is no int differs from the nearest int
  * by at least 2^-31 of its value, so rounding never yields a wrong int. */
@@ -539,7 +559,7 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
     case IR_TABLE:
         return gen_table(g, inst, a);
     case IR_I2F:
-        return LLVMBuildSIToFP(g->builder, a, g->t_float, "");
+        return gen_int_to_float(g, a);
     case IR_F2I:
         return gen_float_to_int(g, a);
     case IR_B2I:

@@ -1,12 +1,12 @@
 /* Control flow that all lanes of the mask take together, because what decides is equal in all of them: branches and loops, whose bodies keep
  * the mask, and whose states need no choice between lanes.
  *
- * Only budgets differ between lanes. In a loop without other loops, turns are counted and taken from all budgets after it. The least
- * budget says when a lane has none left:
+ * Only budgets differ between lanes. In a loop without other loops, but for those that are unrolled and so take the same from the budget in each
+ * turn, turns are counted and taken from all budgets after it. The least budget says when a lane has none left:
  *
  *   body: ..., go_on and next state
  *     go_on false -> leave -> end
- *     turns as many as the least budget -> spent: faults; no lane left -> end, else the least of the others
+ *     turns as many as the least budget is enough for -> spent: faults; no lane left -> end, else the least of the others
  *     -> turns + 1, body again */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
@@ -78,17 +78,35 @@ void gen_if_together(Gen *g, const IrInst *inst)
 
 /* --- budgets ------------------------------------------------------------------------------------ */
 
-static bool has_loop(const Gen *g, IrRegionId region)
+/* What each turn of a loop that counts them takes from the budget. */
+typedef enum Inside {
+    INSIDE_UNKNOWN, /* it does not count */
+    INSIDE_EACH,    /* so much in each turn */
+    INSIDE_GOING_ON /* and nothing in the last turn */
+} Inside;
+
+/* Loops inside have to be unrolled, and to run in each turn, or in all but the last one. *out_turns: what they take. */
+static Inside plan_inside(Gen *g, IrRegionId body, uint32_t *out_turns)
 {
-    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+    const IrRegion *r = ir_region(g->func, body);
+    IrValue goes_on = ir_args(g->func, ir_inst(g->func, r->last))[0];
+    *out_turns = 0;
+    if (gen_plan_unrolled(g, body, body, out_turns))
+        return INSIDE_EACH;
+    const IrInst *own = NULL; /* the IF that asks whether the loop goes on */
+    for (IrInstId id = r->first; id; id = ir_inst(g->func, id)->next) {
         const IrInst *inst = ir_inst(g->func, id);
+        bool is_own = inst->op == IR_IF && ir_args(g->func, inst)[0] == goes_on && !own;
+        own = is_own ? inst : own;
         if (inst->op == IR_LOOP)
-            return true;
-        for (uint32_t i = 0; i < inst->region_count; ++i)
-            if (has_loop(g, inst->region_first + i))
-                return true;
+            return INSIDE_UNKNOWN;
+        for (uint32_t i = is_own ? 1 : 0; i < inst->region_count; ++i)
+            if (!gen_has_no_loop(g, inst->region_first + i))
+                return INSIDE_UNKNOWN;
     }
-    return false;
+    *out_turns = 0;
+    return own && gen_plan_unrolled(g, body, own->region_first, out_turns) ? INSIDE_GOING_ON
+                                                                           : INSIDE_UNKNOWN;
 }
 
 static LLVMValueRef load_budget(Gen *g)
@@ -96,8 +114,8 @@ static LLVMValueRef load_budget(Gen *g)
     return LLVMBuildLoad2(g->builder, g->t_int, g->budget, "budget");
 }
 
-/* The least budget of the lanes; of no lanes: 0, so that a loop that no lane is in ends. */
-static LLVMValueRef least_budget(Gen *g, LLVMValueRef lanes)
+/* How many turns the least budget of the lanes is enough for; of no lanes: 0, so that a loop that no lane is in ends. */
+static LLVMValueRef least_turns(Gen *g, LLVMValueRef lanes, uint32_t each)
 {
     static const char name[] = "llvm.vector.reduce.umin";
     unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
@@ -106,29 +124,35 @@ static LLVMValueRef least_budget(Gen *g, LLVMValueRef lanes)
     LLVMValueRef of_lanes =
         LLVMBuildSelect(g->builder, lanes, load_budget(g), LLVMConstAllOnes(g->t_int), "");
     LLVMValueRef least = LLVMBuildCall2(g->builder, type, function, &of_lanes, 1, "");
+    if (each > 1)
+        least = LLVMBuildUDiv(g->builder, least, gen_i32(g, each), "");
     return LLVMBuildSelect(g->builder, gen_any(g, lanes), least, gen_i32(g, 0), "");
 }
 
-/* Gives the fault to the lanes of the mask whose budget is `turns`, and returns the others. */
-static LLVMValueRef gen_spent(Gen *g, const IrInst *inst, const IrValue *next, LLVMValueRef turns)
+/* How many turns a budget is enough for. */
+static LLVMValueRef turns_of_budget(Gen *g, LLVMValueRef budget, uint32_t each)
 {
-    LLVMValueRef budget = load_budget(g);
-    LLVMValueRef is_spent = LLVMBuildICmp(g->builder, LLVMIntEQ, budget, gen_splat(g, turns), "");
-    LLVMValueRef spent = LLVMBuildAnd(g->builder, g->mask, is_spent, "");
-    gen_fault(g, inst->site, spent);
-    LLVMBuildStore(g->builder,
-                   LLVMBuildSelect(g->builder, spent, LLVMConstNull(g->t_int), budget, ""),
-                   g->budget);
-    gen_transfer_under(g, spent, next, inst->result_first, inst->arg_count);
-    return LLVMBuildAnd(g->builder, g->mask, LLVMBuildNot(g->builder, spent, ""), "");
+    return each == 1 ? budget
+                     : LLVMBuildUDiv(g->builder, budget, gen_const_int(g, (int32_t)each), "");
 }
 
-/* Takes the turns from the budgets of the lanes that left together. */
-static void gen_pay(Gen *g, LLVMValueRef lanes, LLVMValueRef turns)
+/* Takes the turns from the budgets of lanes. */
+static void gen_pay(Gen *g, LLVMValueRef lanes, LLVMValueRef turns, uint32_t each)
 {
     LLVMValueRef budget = load_budget(g);
-    LLVMValueRef left = LLVMBuildSub(g->builder, budget, gen_splat(g, turns), "");
+    LLVMValueRef cost = LLVMBuildMul(g->builder, turns, gen_i32(g, each), "");
+    LLVMValueRef left = LLVMBuildSub(g->builder, budget, gen_splat(g, cost), "");
     LLVMBuildStore(g->builder, LLVMBuildSelect(g->builder, lanes, left, budget, ""), g->budget);
+}
+
+/* Takes what the loops inside of one more turn do. */
+static void gen_charge(Gen *g, const GenCharges *charges, LLVMValueRef lanes)
+{
+    LLVMValueRef mask = g->mask;
+    g->mask = lanes;
+    for (uint32_t i = 0; i < charges->count; ++i)
+        gen_spend_all(g, charges->turns[i], charges->site[i]);
+    g->mask = mask;
 }
 
 /* --- loops ---------------------------------------------------------------------------------------- */
@@ -137,9 +161,12 @@ typedef struct Loop {
     const IrInst *inst;
     const IrRegion *region;
     LLVMBasicBlockRef body, again, leave, end;
-    LLVMValueRef active, turns, least; /* phis; the last two of a loop that counts */
+    LLVMValueRef active, turns,
+        least; /* phis; the last two of a loop that counts: turns, and those for which the least budget is enough */
     Phis state;
-    bool counts;
+    Inside inside;
+    uint32_t each;      /* what a turn after which the loop goes on takes from the budget */
+    GenCharges charges; /* of it, what loops inside take */
 } Loop;
 
 static void add(LLVMValueRef phi, LLVMValueRef x, LLVMBasicBlockRef from)
@@ -151,13 +178,13 @@ static void begin_loop(Gen *g, Loop *l)
 {
     const IrValue *init = ir_args(g->func, l->inst);
     gen_array_transfer(g, init, l->region->param_first, l->inst->arg_count);
-    LLVMValueRef least = l->counts ? least_budget(g, g->mask) : NULL;
+    LLVMValueRef least = l->inside ? least_turns(g, g->mask, l->each) : NULL;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
     LLVMBuildBr(g->builder, l->body);
     LLVMPositionBuilderAtEnd(g->builder, l->body);
     l->active = LLVMBuildPhi(g->builder, g->t_bool, "active");
     add(l->active, g->mask, before);
-    if (l->counts) {
+    if (l->inside) {
         l->turns = LLVMBuildPhi(g->builder, g->t_i32, "turns");
         l->least = LLVMBuildPhi(g->builder, g->t_i32, "least");
         add(l->turns, gen_i32(g, 0), before);
@@ -168,6 +195,23 @@ static void begin_loop(Gen *g, Loop *l)
     g->mask = l->active;
 }
 
+/* Gives the fault to the lanes of the mask whose budget ends with this turn, and returns the others. */
+static LLVMValueRef gen_spent(Gen *g, const Loop *l, const IrValue *next)
+{
+    LLVMValueRef enough = turns_of_budget(g, load_budget(g), l->each);
+    LLVMValueRef is_spent =
+        LLVMBuildICmp(g->builder, LLVMIntEQ, enough, gen_splat(g, l->turns), "");
+    LLVMValueRef spent = LLVMBuildAnd(g->builder, g->mask, is_spent, "");
+    gen_pay(g, spent, l->turns, l->each);
+    gen_charge(g, &l->charges, spent);
+    gen_fault(g, l->inst->site, spent);
+    LLVMBuildStore(g->builder,
+                   LLVMBuildSelect(g->builder, spent, LLVMConstNull(g->t_int), load_budget(g), ""),
+                   g->budget);
+    gen_transfer_under(g, spent, next, l->inst->result_first, l->inst->arg_count);
+    return LLVMBuildAnd(g->builder, g->mask, LLVMBuildNot(g->builder, spent, ""), "");
+}
+
 /* The lanes that may go on all do, but for those without budget. Ends in block `again`, of which it is the only way in. */
 static void gen_counted_turn(Gen *g, Loop *l, const IrValue *next)
 {
@@ -175,8 +219,8 @@ static void gen_counted_turn(Gen *g, Loop *l, const IrValue *next)
     LLVMBuildCondBr(g->builder, LLVMBuildICmp(g->builder, LLVMIntEQ, l->turns, l->least, ""), spent,
                     l->again);
     LLVMPositionBuilderAtEnd(g->builder, spent);
-    LLVMValueRef others = gen_spent(g, l->inst, next, l->turns);
-    LLVMValueRef least = least_budget(g, others), any = gen_any(g, others);
+    LLVMValueRef others = gen_spent(g, l, next);
+    LLVMValueRef least = least_turns(g, others, l->each), any = gen_any(g, others);
     spent = LLVMGetInsertBlock(g->builder);
     LLVMBuildCondBr(g->builder, any, l->again, l->end);
 
@@ -212,9 +256,9 @@ static void gen_turn(Gen *g, Loop *l, const IrValue *next)
 void gen_loop_together(Gen *g, const IrInst *inst)
 {
     ASSERT(g->mask && inst->op == IR_LOOP && inst->arg_count == inst->result_count);
-    Loop l = {.inst = inst,
-              .region = ir_region(g->func, inst->region_first),
-              .counts = !has_loop(g, inst->region_first)};
+    Loop l = {.inst = inst, .region = ir_region(g->func, inst->region_first)};
+    l.inside = plan_inside(g, inst->region_first, &l.each);
+    ++l.each;
     l.body = gen_block(g, "loop");
     l.again = gen_block(g, "loop.again");
     l.leave = gen_block(g, "loop.leave");
@@ -222,18 +266,23 @@ void gen_loop_together(Gen *g, const IrInst *inst)
     LLVMBasicBlockRef more = gen_block(g, "loop.more");
     LLVMValueRef mask_before = g->mask;
     begin_loop(g, &l);
+    GenCharges *charges_before = g->charges;
+    g->charges = l.inside ? &l.charges : NULL;
     const IrValue *yielded = ir_args(g->func, gen_region(g, inst->region_first));
+    g->charges = charges_before;
     const IrValue *next = yielded + 1;
     LLVMBuildCondBr(g->builder, g->uniform[yielded[0]], more, l.leave);
 
     LLVMPositionBuilderAtEnd(g->builder, l.leave);
     gen_array_transfer(g, next, inst->result_first, inst->arg_count);
-    if (l.counts)
-        gen_pay(g, l.active, l.turns);
+    if (l.inside)
+        gen_pay(g, l.active, l.turns, l.each);
+    if (l.inside == INSIDE_EACH)
+        gen_charge(g, &l.charges, l.active);
     LLVMBuildBr(g->builder, l.end);
 
     LLVMPositionBuilderAtEnd(g->builder, more);
-    (l.counts ? gen_counted_turn : gen_turn)(g, &l, next);
+    (l.inside ? gen_counted_turn : gen_turn)(g, &l, next);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(g->builder);
     add_incoming(g, l.state, l.region->param_first, next, latch);
     LLVMBuildBr(g->builder, l.body);

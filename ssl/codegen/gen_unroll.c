@@ -211,6 +211,19 @@ void gen_forget_region(Gen *g, IrRegionId region)
     }
 }
 
+bool gen_has_no_loop(const Gen *g, IrRegionId region)
+{
+    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        if (inst->op == IR_LOOP)
+            return false;
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            if (!gen_has_no_loop(g, inst->region_first + i))
+                return false;
+    }
+    return true;
+}
+
 /* Whether nothing in the region can be a fault, or takes from the budget. */
 static bool is_without_fault(const Gen *g, IrRegionId region)
 {
@@ -226,6 +239,45 @@ static bool is_without_fault(const Gen *g, IrRegionId region)
     return true;
 }
 
+static void forget_known(const Gen *g, IrRegionId region)
+{
+    const IrRegion *r = ir_region(g->func, region);
+    for (uint32_t i = 0; i < r->param_count && g->known; ++i)
+        g->known[r->param_first + i].is_known = false;
+    for (IrInstId id = r->first; id && g->known; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            g->known[inst->result_first + i].is_known = false;
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            forget_known(g, inst->region_first + i);
+    }
+}
+
+bool gen_plan_unrolled(Gen *g, IrRegionId outer, IrRegionId region, uint32_t *turns)
+{
+    uint32_t count = 0;
+    gen_forget_region(g, outer);
+    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        for (uint32_t i = 0; i < inst->region_count && inst->op != IR_LOOP; ++i)
+            if (!gen_has_no_loop(g, inst->region_first + i))
+                return false;
+        if (inst->op != IR_LOOP)
+            continue;
+        forget_known(g, outer);
+        uint32_t planned = count++ < GEN_CHARGES_MAX && is_without_fault(g, inst->region_first)
+                               ? constant_turns(g, inst)
+                               : 0;
+        if (planned == 0)
+            return false;
+        *turns += planned - 1;
+        if (!g->planned)
+            g->planned = ARENA_ARRAY(g->arena, uint32_t, g->func->insts.count);
+        g->planned[id] = planned;
+    }
+    return true;
+}
+
 /* All turns by all lanes: a lane whose budget is too small has its fault before them. */
 static void gen_turns_together(Gen *g, const IrInst *inst, uint32_t turns)
 {
@@ -234,8 +286,14 @@ static void gen_turns_together(Gen *g, const IrInst *inst, uint32_t turns)
     uint32_t count = inst->arg_count;
     LLVMValueRef *state = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     LLVMValueRef *common = ARENA_ARRAY(g->arena, LLVMValueRef, count);
-    if (turns > 1)
+    if (turns > 1 && g->charges) {
+        GenCharges *charges = g->charges;
+        ASSERT(charges->count < GEN_CHARGES_MAX);
+        charges->turns[charges->count] = turns - 1;
+        charges->site[charges->count++] = inst->site;
+    } else if (turns > 1) {
         gen_spend_all(g, turns - 1, inst->site);
+    }
     for (uint32_t turn = 1; turn <= turns; ++turn) {
         gen_array_transfer(g, from, region->param_first, count);
         for (uint32_t i = 0; i < count; ++i) {
@@ -257,9 +315,13 @@ static void gen_turns_together(Gen *g, const IrInst *inst, uint32_t turns)
 bool gen_loop_unrolled(Gen *g, const IrInst *inst)
 {
     ASSERT(g->mask && inst->op == IR_LOOP);
-    uint32_t turns = constant_turns(g, inst);
+    IrInstId id = (IrInstId)(inst - g->func->insts.data);
+    uint32_t planned = g->planned ? g->planned[id] : 0,
+             turns = planned ? planned : constant_turns(g, inst);
     if (turns == 0)
         return false;
+    if (planned)
+        g->planned[id] = 0;
     if (is_without_fault(g, inst->region_first)) {
         gen_turns_together(g, inst, turns);
         return true;
