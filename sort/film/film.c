@@ -159,6 +159,10 @@ static void lay_out_record(Film *film)
         film->catcher_offset = offset;
         offset += CATCHER_SUMS * sizeof(AccumWide);
     }
+    if (film->desc.has_splats) {
+        film->splat_offset = offset;
+        offset += 3 * sizeof(AccumWide);
+    }
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i) {
         if (!(film->desc.ids >> i & 1))
             continue;
@@ -228,6 +232,7 @@ void film_clear(Film *film)
     memset(film->pixels, 0, film_pixel_count(film) * film->record_bytes);
     id_table_clear(&film->id_table);
     film->range_count = 0;
+    atomic_store_explicit(&film->light_path_count, 0, memory_order_relaxed);
     film->checkpoint = (FilmCheckpoint){0};
 }
 
@@ -405,35 +410,44 @@ void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3])
     CHECK(x - d->x < d->crop_width && y - d->y < d->crop_height);
     uint8_t *record = film_record(film, (size_t)(y - d->y) * d->crop_width + (x - d->x));
     PixelHead *head = record_head(record);
-    AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
+    AccumWide *sums = film_splats(film, record);
+    ASSERT(sums);
     bool ok = true;
     for (int c = 0; c < 3; ++c)
         ok = ok && fabsf(rgb[c]) <= FILM_SPLAT_MAX; /* NaN is not */
     lock_record(head);
     for (int c = 0; ok && c < 3; ++c)
-        accum_wide_add(&rgba[c], accum_wide_from_float(rgb[c]));
+        accum_wide_add(&sums[c], accum_wide_from_float(rgb[c]));
     head->dropped_count += !ok;
     unlock_record(head);
 }
 
+void film_count_light_paths(Film *film, uint64_t count)
+{
+    atomic_fetch_add_explicit(&film->light_path_count, count, memory_order_relaxed);
+}
+
 /* --- results ------------------------------------------------------------------------------- */
 
-static void resolve_means(uint8_t *record, float out_rgba[4])
+/* The picture of a pixel. paths: film_paths_a_pixel(). */
+static void resolve_means(const Film *film, uint8_t *record, double paths, float out_rgba[4])
 {
     const AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
     double count = (double)record_head(record)->sample_count;
     ASSERT(record_head(record)->sample_count <= FILM_MAX_SAMPLES);
     for (uint32_t c = 0; c < 4; ++c)
         out_rgba[c] = count > 0.0 ? (float)(accum_wide_to_double(rgba[c]) / count) : 0.0f;
+    film_add_splats(film, record, paths, out_rgba);
 }
 
 void film_resolve(const Film *film, float *out_rgba)
 {
     bool has_shadows =
         film->catcher_offset && !film_aovs_have(film->desc.aovs, FILM_AOV_SHADOW_CATCHER);
+    double paths = film_paths_a_pixel(film);
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
-        resolve_means(record, out_rgba + 4 * i);
+        resolve_means(film, record, paths, out_rgba + 4 * i);
         if (!has_shadows)
             continue;
         CatcherShadow shadow =
@@ -445,10 +459,11 @@ void film_resolve(const Film *film, float *out_rgba)
 static void resolve_catcher(const Film *film, float *out_values)
 {
     CatcherShadow shadow = {.cover = 0.0};
+    double paths = film_paths_a_pixel(film);
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         float rgba[4];
-        resolve_means(record, rgba);
+        resolve_means(film, record, paths, rgba);
         if (film->catcher_offset)
             shadow = catcher_shadow(film_catcher(film, record), record_head(record)->sample_count);
         catcher_pass(&shadow, (double)rgba[3], out_values + 3 * i);

@@ -118,6 +118,7 @@ typedef struct FilmDesc {
     FilmAovSet aovs;
     uint32_t ids;      /* bit (1 << FilmId) */
     bool has_catchers; /* FilmCatch counts */
+    bool has_splats;   /* film_splat may be called */
     FilmIdentity identity;
 } FilmDesc;
 
@@ -164,11 +165,14 @@ size_t film_size_bytes(const Film *film);
 /* x, y: in the frame; must lie in the crop. Any thread. */
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
 
-/* Adds light to the picture of a pixel without counting a sample: light that was followed from a lamp and reached the camera
- * there. Samples that are counted elsewhere divide it. Light that is not finite or beyond FILM_SPLAT_MAX is dropped, and the
- * pixel remembers it; 2^35 such splats fit into a sum. x, y: as in film_commit. Any thread. */
+/* Adds light that was followed from a lamp and reached the camera at a pixel to its picture, in a film that has_splats. What
+ * divides it is not the number of the pixel's samples, but that of paths of light for each pixel of the frame. Light that is not
+ * finite or beyond FILM_SPLAT_MAX is dropped, and the pixel remembers it; 2^35 such splats fit into a sum. x, y: as in
+ * film_commit. Any thread. */
 #define FILM_SPLAT_MAX 0x1p28f
 void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3]);
+/* Counts paths of light, those that reach no pixel too. Any thread. */
+void film_count_light_paths(Film *film, uint64_t count);
 
 /* Records that these samples of all pixels are in the sums now, for partial files. Ranges that touch are
  * joined. STATUS_INVALID when it is empty or overlaps what is there; STATUS_LIMIT past FILM_MAX_RANGES

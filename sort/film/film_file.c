@@ -28,7 +28,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 15,
+    FILE_VERSION = 16,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -43,6 +43,8 @@ typedef struct FileHeader {
     uint32_t nominal_samples, seed, note_bytes;
     uint64_t job, widened_at; /* of a checkpoint, else 0 */
     uint32_t pass_samples, wide_samples, sample_begin, sample_end, has_catchers;
+    uint32_t has_splats, unused;
+    uint64_t light_path_count;
     FilmShot shot;
     uint64_t overflow_count, rows_bytes;
     Hash128 scene;
@@ -101,6 +103,8 @@ static void make_header(const Film *film, FileHeader *h)
     h->sample_end = film->checkpoint.sample_end;
     h->shot = film->shot;
     h->has_catchers = d->has_catchers;
+    h->has_splats = d->has_splats;
+    h->light_path_count = atomic_load_explicit(&film->light_path_count, memory_order_relaxed);
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
     h->scene = d->identity.scene;
@@ -389,6 +393,7 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
                                         .sample_begin = h->sample_begin,
                                         .sample_end = h->sample_end};
     film->shot = h->shot;
+    film_count_light_paths(film, h->light_path_count);
     return check_records(film, path, err);
 }
 
@@ -407,6 +412,7 @@ static Status read_stream(FILE *stream, const char *path, Film **out_film, Error
         .crop_width = h.crop_width,
         .crop_height = h.crop_height,
         .has_catchers = h.has_catchers != 0,
+        .has_splats = h.has_splats != 0,
         .identity = {.scene = h.scene, .nominal_samples = h.nominal_samples, .seed = h.seed}};
     memcpy(desc.identity.filter, h.filter, sizeof h.filter);
     memcpy(desc.identity.cpu_class, h.cpu_class, sizeof h.cpu_class);

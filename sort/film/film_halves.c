@@ -1,4 +1,4 @@
-/* The pictures of the samples of even and of odd number. The film sums those of odd number; the others are all that are left
+/* The pictures of the samples of even and of odd number, each with all light that was splatted. The film sums those of odd number; the others are all that are left
  * of the whole sums, exactly. */
 #include "base/check.h"
 #include "sort/film/film_record.h"
@@ -31,10 +31,12 @@ void film_resolve_half(const Film *film, bool is_odd, float *out_values)
 {
     bool has_shadows =
         film->catcher_offset && !film_aovs_have(film->desc.aovs, FILM_AOV_SHADOW_CATCHER);
+    double paths = film_paths_a_pixel(film);
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         float *out = out_values + 4 * i, shadowed[4] = {0};
         resolve_half_pixel(film, record, is_odd, out);
+        film_add_splats(film, record, paths, out);
         if (!has_shadows)
             continue;
         CatcherShadow shadow =

@@ -41,14 +41,18 @@ static double pixel_variance(const Film *film, uint8_t *record, const AovSlot *v
     return record_variance(film, record, variance) + shadow_variance;
 }
 
-/* Standard error of sqrt(luminance), to first order. */
-static bool is_noisy(const Film *film, const AovSlot *variance, uint32_t x, uint32_t y,
-                     double error_max)
+/* Standard error of sqrt(luminance), to first order, of the samples: more of them would not make splats less noisy. paths:
+ * film_paths_a_pixel(). */
+static bool is_noisy(const Film *film, const AovSlot *variance, double paths, uint32_t x,
+                     uint32_t y, double error_max)
 {
     uint8_t *record = record_at(film, x, y);
     double n = fmax((double)record_head(record)->sample_count, 1.0), shadow_variance;
+    float splats[3] = {0};
+    film_add_splats(film, record, paths, splats);
     double mean = record_luminance(record_wide(record, PIXEL_RGBA_OFFSET)) / n +
-                  catcher_luminance(film, record, &shadow_variance);
+                  catcher_luminance(film, record, &shadow_variance) +
+                  film_luminance((double)splats[0], (double)splats[1], (double)splats[2]);
     Square s = around(film, x, y);
     double sum = 0.0, count = 0.0;
     for (uint32_t v = s.y0; v <= s.y1; ++v)
@@ -62,11 +66,12 @@ uint64_t film_judge(Film *film, float error_max)
     const AovSlot *variance = film_slot(film, FILM_AOV_VARIANCE);
     CHECK(variance);
     size_t count = film_pixel_count(film);
+    double paths = film_paths_a_pixel(film);
     for (size_t i = 0; i < count; ++i)
         record_head(film_record(film, i))->is_done = 1;
     for (uint32_t y = 0; y < film->desc.crop_height; ++y) {
         for (uint32_t x = 0; x < film->desc.crop_width; ++x) {
-            if (!is_noisy(film, variance, x, y, (double)error_max))
+            if (!is_noisy(film, variance, paths, x, y, (double)error_max))
                 continue;
             Square s = around(film, x, y);
             for (uint32_t v = s.y0; v <= s.y1; ++v)

@@ -112,6 +112,8 @@ static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
         return error_set(err, STATUS_INVALID, "AOVs differ");
     if (a->has_catchers != b->has_catchers)
         return error_set(err, STATUS_INVALID, "one has shadow catchers, the other has not");
+    if (a->has_splats != b->has_splats)
+        return error_set(err, STATUS_INVALID, "one has paths of light, the other has not");
     if (a->ids != b->ids)
         return error_set(err, STATUS_INVALID, "Cryptomatte layers differ");
     const FilmIdentity *p = &a->identity, *q = &b->identity;
@@ -150,6 +152,8 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
     }
     for (uint32_t c = 0; film->catcher_offset && c < CATCHER_SUMS; ++c)
         accum_wide_add(film_catcher(film, to) + c, film_catcher(film, from)[c]);
+    for (uint32_t c = 0; film->splat_offset && c < 3; ++c)
+        accum_wide_add(film_splats(film, to) + c, film_splats(film, from)[c]);
 }
 
 Status film_same_render(const Film *film, const Film *other, Error *err)
@@ -197,6 +201,8 @@ Status film_merge(Film *film, const Film *other, Error *err)
                      &count, err));
     memcpy(film->ranges, united, count * sizeof *united);
     film->range_count = count;
+    film_count_light_paths(film,
+                           atomic_load_explicit(&other->light_path_count, memory_order_relaxed));
     film->shot.render_s += other->shot.render_s;
     film->shot.has |= other->shot.has & FILM_SHOT_DAMAGED;
     for (size_t i = 0; i < film_pixel_count(film); ++i)

@@ -5,6 +5,7 @@
  *   PixelHead | AccumWide rgba[4] | for each AOV held, in the order of aovs.inc, for each channel
  *                                   an AccumWide or an int64_t
  *             | with catchers, AccumWide[CATCHER_SUMS], as in catcher.h
+ *             | with splats, AccumWide rgb[3]
  *             | for each layer of ids held, IdCount[FILM_ID_SLOTS]
  *
  * Each record has a lock of its own, held for the few additions of a commit: two threads meet on a pixel only
@@ -61,9 +62,10 @@ struct Film {
     uint32_t range_count;
     FilmCheckpoint checkpoint;
     FilmShot shot;
-    char *notes[FILM_NOTE_COUNT];       /* owned; NULL: "" */
-    uint32_t id_offsets[FILM_ID_COUNT]; /* bytes, in the record; 0: not held */
-    uint32_t catcher_offset;            /* the same */
+    char *notes[FILM_NOTE_COUNT];          /* owned; NULL: "" */
+    uint32_t id_offsets[FILM_ID_COUNT];    /* bytes, in the record; 0: not held */
+    uint32_t catcher_offset, splat_offset; /* the same */
+    _Atomic uint64_t light_path_count;     /* whose light the splats are */
     IdTable id_table;
     uint8_t *pixels; /* owned */
 };
@@ -106,6 +108,24 @@ static inline IdCount *record_ids(uint8_t *record, uint32_t offset)
 static inline AccumWide *film_catcher(const Film *film, uint8_t *record)
 {
     return film->catcher_offset ? record_wide(record, film->catcher_offset) : NULL;
+}
+/* [3]; NULL: the film has no splats. */
+static inline AccumWide *film_splats(const Film *film, uint8_t *record)
+{
+    return film->splat_offset ? record_wide(record, film->splat_offset) : NULL;
+}
+/* Returns how many paths of light there are for each pixel of the frame, which divides splats. */
+static inline double film_paths_a_pixel(const Film *film)
+{
+    uint64_t count = atomic_load_explicit(&film->light_path_count, memory_order_relaxed);
+    return (double)count / ((double)film->desc.width * (double)film->desc.height);
+}
+/* Adds the mean of a record's splats to the light of a pixel. paths: film_paths_a_pixel(). */
+static inline void film_add_splats(const Film *film, uint8_t *record, double paths, float rgb[3])
+{
+    const AccumWide *sums = film_splats(film, record);
+    for (uint32_t c = 0; sums && paths > 0.0 && c < 3; ++c)
+        rgb[c] = (float)((double)rgb[c] + accum_wide_to_double(sums[c]) / paths);
 }
 static inline uint64_t film_id_place(size_t pixel, FilmId id)
 {

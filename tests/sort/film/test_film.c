@@ -353,11 +353,21 @@ static void test_film_drops_what_is_not_finite(void **state)
     film_destroy(film);
 }
 
-/* Splats are divided by the samples of their pixel, whenever these come, and are none themselves. */
+static Film *make_splat_film(FilmAovSet aovs)
+{
+    FilmDesc d = make_desc(aovs);
+    Film *film = NULL;
+    Error err = {0};
+    d.has_splats = true;
+    assert_int_equal(film_create(&d, &film, &err), STATUS_OK);
+    return film;
+}
+
+/* Splats are divided by the paths of light for each pixel of the frame, whatever samples the pixel has. */
 static void test_film_splats_add_light(void **state)
 {
     (void)state;
-    Film *a = make_film(0), *b = make_film(0);
+    Film *a = make_splat_film(0), *b = make_splat_film(0);
     static float rgba[WIDTH * HEIGHT * 4];
     const float light[3] = {0x1p-30f, 3, 1e8f};
     const float wrong[2][3] = {{NAN, 0, 0}, {0, 0x1.1p28f, 0}};
@@ -369,17 +379,20 @@ static void test_film_splats_add_light(void **state)
     }
     for (int i = 0; i < 3; ++i)
         film_splat(b, 1, 0, light);
+    film_count_light_paths(a, (uint64_t)6 * WIDTH * HEIGHT);
+    for (int i = 0; i < 6; ++i)
+        film_count_light_paths(b, (uint64_t)WIDTH * HEIGHT);
     assert_same(a, b);
     assert_int_equal(film_sample_count(a), 3);
     film_resolve(a, rgba);
     for (int c = 0; c < 3; ++c)
-        assert_true(rgba[4 + c] == 1 + light[c]);
+        assert_true(rgba[4 + c] == 1 + light[c] / 2);
     assert_true(rgba[7] == 1);
     for (int i = 0; i < 2; ++i)
         film_splat(a, 1, 0, wrong[i]);
     assert_int_equal(film_dropped(a).count, 2);
     film_resolve(a, rgba);
-    assert_true(rgba[5] == 4);
+    assert_true(rgba[5] == 2.5f);
     film_destroy(a);
     film_destroy(b);
 }
@@ -496,6 +509,36 @@ static void test_film_partial_files_give_back_the_sums(void **state)
     remove_temp(&temp);
 }
 
+/* Files keep splats and their paths, and sums of films are those of all paths. */
+static void test_film_partial_files_keep_splats(void **state)
+{
+    (void)state;
+    static float rgba[WIDTH * HEIGHT * 4];
+    Film *film = make_splat_film(0), *none = make_film(0), *read = NULL;
+    TempFile temp;
+    Error err = {0};
+    make_temp(&temp);
+    film_commit(film, 1, 0, &(FilmSample){.rgb = {1, 1, 1}, .alpha = 1});
+    film_splat(film, 1, 0, (const float[3]){6, 6, 6});
+    film_count_light_paths(film, (uint64_t)3 * WIDTH * HEIGHT);
+    assert_int_equal(film_write_partial(film, temp.path, &err), STATUS_OK);
+    assert_int_equal(film_read_partial(temp.path, &read, &err), STATUS_OK);
+    remove_temp(&temp);
+    assert_same(film, read);
+    film_count_light_paths(read, (uint64_t)3 * WIDTH * HEIGHT);
+    assert_int_equal(film_merge(film, read, &err), STATUS_OK);
+    film_resolve(film, rgba);
+    assert_float_equal(rgba[5], 1 + 12.0f / 9, 1e-6f);
+    film_clear(film);
+    film_commit(film, 1, 0, &(FilmSample){.rgb = {1, 1, 1}, .alpha = 1});
+    film_resolve(film, rgba);
+    assert_true(rgba[5] == 1);
+    assert_int_equal(film_merge(film, none, &err), STATUS_INVALID);
+    film_destroy(film);
+    film_destroy(none);
+    film_destroy(read);
+}
+
 static void check_read(const char *path, Status expected)
 {
     Film *film = NULL;
@@ -564,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_film_merges_only_what_agrees),
         cmocka_unit_test(test_film_drops_what_is_not_finite),
         cmocka_unit_test(test_film_splats_add_light),
+        cmocka_unit_test(test_film_partial_files_keep_splats),
         cmocka_unit_test(test_film_descriptions_are_checked),
         cmocka_unit_test(test_film_crop_keeps_its_place),
         cmocka_unit_test(test_film_aov_table),

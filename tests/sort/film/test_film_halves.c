@@ -224,6 +224,30 @@ static void test_film_halves_have_the_shadows_of_catchers(void **state)
     film_destroy(film);
 }
 
+/* Both halves have all light that was splatted. */
+static void test_film_halves_have_splats(void **state)
+{
+    (void)state;
+    FilmDesc d = {.size_bytes = sizeof d,
+                  .width = WIDTH,
+                  .height = HEIGHT,
+                  .aovs = FILM_DENOISING,
+                  .has_splats = true};
+    Film *film;
+    Error err = {0};
+    float half[PIXELS][4];
+    assert_int_equal(film_create(&d, &film, &err), STATUS_OK);
+    for (uint32_t k = 0; k < 4; ++k)
+        film_commit(film, 1, 0, &(FilmSample){.rgb = {1, 1, 1}, .alpha = 1, .is_odd = k & 1});
+    film_splat(film, 1, 0, (const float[3]){8, 8, 8});
+    film_count_light_paths(film, (uint64_t)4 * PIXELS);
+    for (int k = 0; k < 2; ++k) {
+        film_resolve_aov(film, k ? FILM_AOV_DENOISING_ODD : FILM_AOV_DENOISING_EVEN, half[0]);
+        assert_true(half[1][0] == 3.0f && half[1][3] == 2.0f);
+    }
+    film_destroy(film);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_film_depth_is_the_harmonic_mean),
         cmocka_unit_test(test_film_halves_drop),
         cmocka_unit_test(test_film_halves_have_the_shadows_of_catchers),
+        cmocka_unit_test(test_film_halves_have_splats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
