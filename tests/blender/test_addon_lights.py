@@ -70,6 +70,39 @@ class LightTest(unittest.TestCase):
         self.assertEqual(len(package["lights"]), 3)
         self.assertNotIn("portals", package)
 
+    def test_shadow_caustics(self):
+        """Glass under a small lamp and under a small sun in the sky's image: with the flags the picture is as bright, and less noisy."""
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.7, location=(0, 0.2, 1.2), segments=64)
+        glass = bpy.context.object
+        for polygon in glass.data.polygons:
+            polygon.use_smooth = True
+        kit.material_of(glass, "ShaderNodeBsdfGlass", Roughness=0.0)
+        world = self.scene.world = bpy.data.worlds.new("World")
+        world.use_nodes = True
+        image = bpy.data.images.new("Sky", 128, 64, float_buffer=True)
+        pixels = np.zeros((64, 128, 4), np.float32)
+        pixels[52:54, 60:62, :3] = 600
+        image.pixels.foreach_set(pixels.ravel())
+        image.pack()
+        sky = world.node_tree.nodes.new("ShaderNodeTexEnvironment")
+        sky.image = image
+        kit.link(sky.outputs["Color"], world.node_tree.nodes["Background"].inputs["Color"])
+        lamp = self.light("AREA", energy=60, shape="SQUARE", size=0.1)
+        self.scene.sort.samples = 64
+        plain = [self.picture(seed) for seed in range(2)]
+        glass.cycles.is_caustics_caster = bpy.data.objects["Plane"].cycles.is_caustics_receiver = True
+        lamp.data.cycles.is_caustics_light = world.cycles.is_caustics_light = True
+        package = kit.export()
+        self.assertTrue(package["environment"]["is_caustics_light"] and package["lights"][0]["is_caustics_light"])
+        flagged = [self.picture(seed) for seed in range(2)]
+        self.assertEqual(kit.messages().warnings, [])
+        self.assertAlmostEqual(np.mean(flagged) / np.mean(plain), 1, delta=0.1)
+        self.assertLess(np.std(flagged[0] - flagged[1]), 0.3 * np.std(plain[0] - plain[1]))
+
+    def picture(self, seed):
+        self.scene.sort.seed = seed
+        return kit.render("SORT")[:36, :, 0]
+
     def test_sun(self):
         self.light("SUN", energy=2, angle=0.1)
         self.compare()

@@ -68,7 +68,7 @@ def _export(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report, op
         raise SortError(f"Scene '{scene.name}' has no camera")
     world = world_of(scene, view_layer)
     frame = plan.view[0] if plan.view else frame_of(scene.render)
-    _warn_of_settings(scene, view_layer, world, report)
+    _warn_of_settings(scene, view_layer, report)
     motion = None
     if plan.frame_set and scene.render.use_motion_blur and view_layer.use_motion_blur:
         motion = Motion(scene, report)
@@ -146,11 +146,9 @@ def _material_indices(materials: MaterialExporter) -> dict[str, int]:
     return indices
 
 
-def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, world: bpy.types.World | None, report: Report) -> None:
+def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, report: Report) -> None:
     unfollowed.warn(scene, unfollowed.SCENE, "Render settings", report)
     unfollowed.warn(view_layer, unfollowed.VIEW_LAYER, f"View layer '{view_layer.name}'", report)
-    if world:
-        unfollowed.warn(world, unfollowed.WORLD, f"World '{world.name}'", report)
     if scene.render.use_motion_blur and not _is_flat(scene.render.motion_blur_shutter_curve):
         report.warn("Render settings", "the shutter's curve is not supported: it is open alike all the time")
 

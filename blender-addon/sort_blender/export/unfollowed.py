@@ -48,10 +48,6 @@ OBJECT = (
     Setting("shadow_terminator_shading_offset", 0.0, "Shading Offset of its Shadow Terminator is not supported"),
     Setting("shadow_terminator_geometry_offset", 0.1, "Geometry Offset of its Shadow Terminator is not supported"),
 )
-WORLD = (
-    Setting("cycles.is_caustics_light", False, "Shadow Caustics of the world are not supported: its light through glass is "
-            "found as paths find it"),
-)
 SPOT = (
     Setting("use_soft_falloff", True, "Soft Falloff of spots cannot be switched off yet: it has the shape of a disk", "shadow_soft_size"),
 )

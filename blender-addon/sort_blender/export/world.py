@@ -36,7 +36,12 @@ def _paths(world: bpy.types.World) -> dict:
         fields["invisible_to"] = hidden
     if settings is not None and settings.max_bounces < MAX_BOUNCES:
         fields["max_bounces"] = settings.max_bounces
-    return fields
+    return {**fields, **_caustics(world)}
+
+
+def _caustics(world: bpy.types.World) -> dict:
+    """Whether casters of caustics throw its light on receivers; a sun of its own has the same fields."""
+    return {"is_caustics_light": True} if getattr(getattr(world, "cycles", None), "is_caustics_light", False) else {}
 
 
 def mist_settings(world: bpy.types.World | None) -> dict:
@@ -66,7 +71,7 @@ def _sky(world: bpy.types.World, group: dict, materials: MaterialExporter, repor
             return plain
         sun = sky_node.sun_of(feed.node)
         if sun:
-            sky_node.add_sun(sun, nodes.constant(feed.node.inputs["Strength"]), group, materials.images.writer)
+            sky_node.add_sun(sun, nodes.constant(feed.node.inputs["Strength"]), {**group, **_caustics(world)}, materials.images.writer)
     return {"material": materials.environment(world, output.inputs["Surface"], sun)}
 
 
