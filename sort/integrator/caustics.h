@@ -16,6 +16,8 @@
 /* A path that was scattered at a receiver and, since then, only refracted by casters. */
 typedef struct CausticTrail {
     bool is_active;
+    bool
+        is_of_camera; /* it began where the camera looks: paths of light find it, not walks (caustic_paths.h) */
     uint32_t count; /* surfaces passed */
     CausticStart start;
     float3 wi; /* in which the path was scattered */
@@ -42,6 +44,8 @@ bool caustics_is_bent(const Wave *w, uint32_t i, uint32_t instance);
  * may find it too. light: times the path's throughput. Returns false if it is to be added as it is. */
 bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spectrum light,
                        const LightArrival *arrival);
+/* Returns the weight of light of the environment that path i sees: 1, or less if paths of light look for it. */
+float caustics_weight_of_sky(const Wave *w, uint32_t i);
 bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
                         const LightArrival *arrival);
 

@@ -82,18 +82,24 @@ static uint16_t draw_numbers(const Wave *w, const uint32_t *paths, const Even *e
                              BsdfRow u[3])
 {
     const Sampler *s = &w->shared->sampler;
-    uint16_t lanes = 0;
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t pair[SSL_BLOCK], side[SSL_BLOCK], choice[SSL_BLOCK];
+    alignas(64) WideRow which = {0};
+    uint16_t both = 0, lanes = 0;
     WIDE_EACH(k, live)
     {
         const Path *path = &w->paths[paths[k]];
-        float2 pair = sampler_2d(s, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-        u[0][k] = pair.x, u[1][k] = pair.y;
-        u[2][k] = sampler_1d(s, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
-        bool is_even = even->share[k] > 0.0f &&
-                       sampler_1d(s, path->key, sample_dimension(path->event, SAMPLE_LIGHT_EVEN)) <
-                           even->share[k];
-        lanes = (uint16_t)(lanes | (uint32_t)is_even << k);
+        keys[k] = &path->key;
+        pair[k] = sample_dimension(path->event, SAMPLE_BSDF_UV);
+        side[k] = sample_dimension(path->event, SAMPLE_BSDF_SIDE);
+        choice[k] = sample_dimension(path->event, SAMPLE_LIGHT_EVEN);
+        both = (uint16_t)(both | (uint32_t)(even->share[k] > 0.0f) << k);
     }
+    sampler_2d_points(s, keys, pair, live, u);
+    sampler_1d_points(s, keys, side, live, u[2]);
+    if (both)
+        sampler_1d_points(s, keys, choice, both, which);
+    WIDE_EACH(k, both) lanes = (uint16_t)(lanes | (uint32_t)(which[k] < even->share[k]) << k);
     return lanes;
 }
 

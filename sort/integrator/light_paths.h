@@ -37,6 +37,9 @@ typedef struct LightTrail {
     uint32_t light;
     float3 place;
     bool is_dark;
+    /* The light that a path which looks for caustics comes from, of Scene.lights, and CausticJoint.density. */
+    uint32_t caustic_light;
+    float density;
 } LightTrail;
 
 /* A direction that was drawn for a path at a surface. */
@@ -63,10 +66,15 @@ typedef struct LightPaths {
     LightView *views;      /* [SHADE_CHUNK] of the kernel's run */
     CameraLink *links;     /* [SHADE_CHUNK] of these */
     float2 *film_px;       /* [capacity] by shadow ray: where its light arrives */
+    bool *is_found;        /* [capacity] by shadow ray: WaveCounters.caustics_found counts it */
     float per_pixel;       /* 1 / pixels of the frame */
+    uint32_t stride;       /* the samples of one in so many pixels have a path each */
+    bool is_for_caustics;  /* caustic_paths.h; then: */
+    uint32_t room;         /* caustic_paths_room() */
+    bool *passes;          /* [material_count] caustic_paths_pass() */
 } LightPaths;
 
-/* Sets w->light_paths if the view is WAVE_VIEW_LIGHT. Error: memory. */
+/* Sets w->light_paths for WAVE_VIEW_LIGHT, or with WaveShared.caustic_emission. Error: memory. */
 Status light_paths_create(Wave *w, Arena *arena, Error *err) SORT_MUST_CHECK;
 /* Starts a path for each sample of the job, in place of the camera's, which have ended. */
 void light_paths_start(Wave *w);

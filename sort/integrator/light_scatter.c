@@ -1,5 +1,5 @@
 /* Surfaces that paths of light meet: each joins its path to the lens, and scatters it. */
-#include "sort/integrator/light_paths.h"
+#include "sort/integrator/caustic_paths.h"
 
 #include <string.h>
 
@@ -76,8 +76,10 @@ static bool is_on_film(const Wave *w, float2 film_px)
 {
     const FilmDesc *film = film_desc(w->shared->film);
     float reach = 0.5f * w->shared->filter.width_px;
-    return film_px.x + reach > 0.5f && film_px.x - reach < (float)film->width - 0.5f &&
-           film_px.y + reach > 0.5f && film_px.y - reach < (float)film->height - 0.5f;
+    float2 from = f2((float)film->x + 0.5f, (float)film->y + 0.5f);
+    float2 size = f2((float)film->crop_width - 1.0f, (float)film->crop_height - 1.0f);
+    return film_px.x + reach > from.x && film_px.x - reach < from.x + size.x &&
+           film_px.y + reach > from.y && film_px.y - reach < from.y + size.y;
 }
 
 /* Joins path i, which is at a surface, to the lens. Returns whether the camera may see it. */
@@ -115,6 +117,17 @@ static void send_to_lens(Wave *w, uint32_t i, SurfaceLane surface, const CameraL
     shadow_queue_set_light(&w->shadow, shadow, light, 0);
 }
 
+/* Returns the weight of a path that looks for caustics. pdf: with which scattering draws wl. */
+static float weight_of(const Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf)
+{
+    return caustic_paths_weight(w, &(CausticJoint){.P = surface_vector(surface, surface.block->P),
+                                                   .Ng = surface_vector(surface, surface.block->Ng),
+                                                   .wl = wl,
+                                                   .time = w->rays.time[i],
+                                                   .pdf = pdf,
+                                                   .density = w->light_paths->trails[i].density});
+}
+
 /* Sends what the surfaces of a block scatter to the lens. */
 static void splat_block(Wave *w, const BsdfBlock *block, uint32_t first)
 {
@@ -134,8 +147,12 @@ static void splat_block(Wave *w, const BsdfBlock *block, uint32_t first)
         float scale = cosine_ratio(surface, views[k].wo, wide_get3(wl, k)) * link->px_per_sr *
                       w->light_paths->per_pixel;
         scale = scale / link->distance_m / link->distance_m;
+        float weight = w->light_paths->is_for_caustics
+                           ? weight_of(w, views[k].path, surface, wide_get3(wl, k), pdf[k])
+                           : 1.0f;
         Spectrum light = w->paths[views[k].path].beta;
-        SPECTRUM_EACH(c) light.c[c] = light.c[c] * f[c][k] * scale;
+        SPECTRUM_EACH(c) light.c[c] = light.c[c] * f[c][k] * (scale * weight);
+        w->light_paths->is_found[w->shadow.count] = weight > 0.5f;
         send_to_lens(w, views[k].path, surface, link, light);
     }
 }
@@ -164,10 +181,12 @@ static void splat(const Wave *w, float2 film_px, Spectrum light)
     int64_t x1 = (int64_t)floorf(film_px.x + reach - 0.5f);
     int64_t y0 = (int64_t)ceilf(film_px.y - reach - 0.5f);
     int64_t y1 = (int64_t)floorf(film_px.y + reach - 0.5f);
-    for (int64_t y = y0 > 0 ? y0 : 0; y <= y1 && y < (int64_t)film->height; ++y) {
+    int64_t left = film->x, right = left + (int64_t)film->crop_width;
+    int64_t top = film->y, bottom = top + (int64_t)film->crop_height;
+    for (int64_t y = y0 > top ? y0 : top; y <= y1 && y < bottom; ++y) {
         float row =
             pixel_filter_value(filter->kind, filter->width_px, film_px.y - ((float)y + 0.5f));
-        for (int64_t x = x0 > 0 ? x0 : 0; x <= x1 && x < (int64_t)film->width; ++x) {
+        for (int64_t x = x0 > left ? x0 : left; x <= x1 && x < right; ++x) {
             float weight = row * pixel_filter_value(filter->kind, filter->width_px,
                                                     film_px.x - ((float)x + 0.5f));
             if (weight != 0.0f)
@@ -180,8 +199,11 @@ static void splat(const Wave *w, float2 film_px, Spectrum light)
 void light_paths_splat(Wave *w)
 {
     for (uint32_t k = 0; k < w->shadow.count; ++k)
-        if (w->shadow.batch.state[k] == SHADOW_CLEAR)
+        if (w->shadow.batch.state[k] == SHADOW_CLEAR) {
             splat(w, w->light_paths->film_px[k], w->shadow.lights[k].light);
+            w->counters.caustics_found +=
+                w->light_paths->is_for_caustics && w->light_paths->is_found[k];
+        }
 }
 
 /* --- scattering ------------------------------------------------------------------------------------ */
@@ -207,7 +229,10 @@ static void bounce(Wave *w, uint32_t i, SurfaceLane surface, float3 wi)
     ++path->event;
     if (++path->depth >= w->shared->settings->max_depth)
         path->flags |= PATH_DEAD;
-    w->light_paths->trails[i] = (LightTrail){.from = at, .light = LIGHT_EMITTED_BY_NO_SHAPE};
+    LightTrail *trail = &w->light_paths->trails[i];
+    trail->from = at;
+    trail->is_infinite = trail->is_dark = false;
+    trail->light = LIGHT_EMITTED_BY_NO_SHAPE;
     ray_batch_restart(&w->rays, i, ray_leave(&at, wi), wi);
 }
 
@@ -266,6 +291,27 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
     }
 }
 
+static const SceneLightVisibility *visibility_of(const Wave *w, uint32_t i)
+{
+    const Scene *scene = w->shared->scene;
+    uint32_t light = w->light_paths->trails[i].caustic_light;
+    return light == CAUSTIC_SKY ? &scene->environment.visibility : &scene->lights[light].visibility;
+}
+
+/* Returns whether a path goes on by a lobe with these SSL_LOBE_*: if it looks for caustics by a smooth one, which lets paths of the
+ * camera see the light. */
+static bool goes_on(const Wave *w, uint32_t i, uint32_t flags)
+{
+    const Path *path = &w->paths[i];
+    if (!w->light_paths->is_for_caustics)
+        return true;
+    const SceneLightVisibility *visibility = visibility_of(w, i);
+    uint32_t ray = flags & SSL_LOBE_TRANSMISSION ? SCENE_RAYS_TRANSMISSION : SCENE_RAYS_GLOSSY;
+    bool is_seen = path->depth > 0 || !(visibility->invisible_to & ray);
+    return is_seen && path->depth < w->light_paths->room &&
+           (flags & (SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT)) == SSL_LOBE_DELTA;
+}
+
 /* Scatters the paths of the kernel's run, or ends them. */
 static void scatter_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t material)
 {
@@ -273,7 +319,7 @@ static void scatter_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t m
     uint32_t count = 0;
     for (uint32_t k = 0; k < n; ++k) {
         const LightScatter *drawn = &p->drawn[paths[k]];
-        if (drawn->flags != 0 && drawn->pdf > 0.0f)
+        if (drawn->flags != 0 && drawn->pdf > 0.0f && goes_on(w, paths[k], drawn->flags))
             p->views[count++] = (LightView){.path = paths[k], .wo = drawn->wi, .distance_m = 1.0f};
         else
             w->paths[paths[k]].flags |= PATH_DEAD;
@@ -283,30 +329,67 @@ static void scatter_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t m
 
 /* --- the stage ------------------------------------------------------------------------------------- */
 
-static void shade_chunk(Wave *w, const uint32_t *paths, uint32_t n)
+static void find_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t material)
 {
-    uint32_t material = w->materials[paths[0]];
     for (uint32_t first = 0; first < n; first += SSL_BLOCK)
         wave_find_surfaces(w, paths + first, n - first < SSL_BLOCK ? n - first : SSL_BLOCK,
                            material, w->reads.surface[material], &w->surfaces[first / SSL_BLOCK]);
+}
+
+static void join_paths(Wave *w, const uint32_t *paths, uint32_t n)
+{
+    uint32_t material = w->materials[paths[0]];
+    find_chunk(w, paths, n, material);
+    join_chunk(w, paths, n, material);
+}
+
+static void scatter_paths(Wave *w, const uint32_t *paths, uint32_t n)
+{
+    uint32_t material = w->materials[paths[0]];
+    find_chunk(w, paths, n, material);
     shade_run(w->shade, material, SSL_KERNEL_SHADE, w->surfaces, n);
     for (uint32_t first = 0; first < n; first += SSL_BLOCK)
         light_paths_draw(w, paths + first, first, material);
-    join_chunk(w, paths, n, material);
     scatter_chunk(w, paths, n, material);
+}
+
+/* Paths that look for caustics are joined where they come from a caster to a receiver. */
+static bool is_joined(const Wave *w, uint32_t i)
+{
+    return !w->light_paths->is_for_caustics ||
+           (w->paths[i].depth > 0 && caustic_paths_reach(w, w->hits.shape[i]) &&
+            wave_light_reaches(visibility_of(w, i), w->paths[i].depth, 0));
+}
+
+/* They go on at casters alone. */
+static bool is_scattered(const Wave *w, uint32_t i)
+{
+    return !w->light_paths->is_for_caustics ||
+           caustic_paths_pass(w, w->hits.shape[i], w->materials[i]);
+}
+
+/* Runs `shade` for the paths that met surfaces and are `wanted`, by material. */
+static void shade_those(Wave *w, bool (*is_wanted)(const Wave *w, uint32_t i),
+                        void (*shade)(Wave *w, const uint32_t *paths, uint32_t n))
+{
+    uint32_t count = 0, n;
+    for (uint32_t i = 0; i < w->count; ++i)
+        if (!(w->paths[i].flags & PATH_DEAD) && hit_is_mesh(w->hits.shape[i]) && is_wanted(w, i))
+            w->members[count++] = i;
+    wave_group(w, count);
+    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count)) > 0; begin += n)
+        shade(w, w->order + begin, n);
 }
 
 void light_paths_shade(Wave *w)
 {
-    uint32_t count = 0, n;
     w->shadow.count = 0;
-    for (uint32_t i = 0; i < w->count; ++i) {
-        if (w->paths[i].flags & PATH_DEAD || !hit_is_mesh(w->hits.shape[i]))
-            continue;
-        w->materials[i] = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
-        w->members[count++] = i;
-    }
-    wave_group(w, count);
-    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count)) > 0; begin += n)
-        shade_chunk(w, w->order + begin, n);
+    for (uint32_t i = 0; i < w->count; ++i)
+        if (!(w->paths[i].flags & PATH_DEAD) && hit_is_mesh(w->hits.shape[i]))
+            w->materials[i] = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
+    shade_those(w, is_joined, join_paths);
+    for (uint32_t i = 0; i < w->count; ++i)
+        if (hit_is_mesh(w->hits.shape[i]) && !is_scattered(w, i))
+            w->paths[i].flags |= PATH_DEAD;
+    shade_those(w, is_scattered, scatter_paths);
 }

@@ -1,5 +1,5 @@
 /* Where paths of light begin, and the lamps on their way. */
-#include "sort/integrator/light_paths.h"
+#include "sort/integrator/caustic_paths.h"
 
 #include "sort/light/light_shape.h"
 #include <string.h>
@@ -19,9 +19,11 @@ static void note_lamps(const Scene *scene, LightPaths *out)
 
 Status light_paths_create(Wave *w, Arena *arena, Error *err)
 {
-    if (w->shared->view != WAVE_VIEW_LIGHT)
+    bool is_for_caustics = w->shared->caustic_emission;
+    if (w->shared->view != WAVE_VIEW_LIGHT && !is_for_caustics)
         return STATUS_OK;
-    ASSERT(w->shared->emission && camera_is_linkable(&w->shared->camera));
+    ASSERT(film_desc(w->shared->film)->has_splats);
+    ASSERT(camera_is_linkable(&w->shared->camera));
     LightPaths *p = ARENA_NEW(arena, LightPaths);
     if (!p)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
@@ -32,27 +34,77 @@ Status light_paths_create(Wave *w, Arena *arena, Error *err)
     p->views = ARENA_ARRAY(arena, LightView, SHADE_CHUNK);
     p->links = ARENA_ARRAY(arena, CameraLink, SHADE_CHUNK);
     p->film_px = ARENA_ARRAY(arena, float2, w->capacity);
-    if (!p->trails || !p->drawn || !p->views || !p->links || !p->film_px)
+    p->is_found = ARENA_ARRAY(arena, bool, w->capacity);
+    if (!p->is_found || !p->trails || !p->drawn || !p->views || !p->links || !p->film_px)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     note_lamps(w->shared->scene, p);
     w->light_paths = p;
-    return STATUS_OK;
+    p->stride = 1;
+    p->is_for_caustics = is_for_caustics;
+    return p->is_for_caustics ? caustic_paths_create(w, arena, err) : STATUS_OK;
 }
 
 /* --- lamps ----------------------------------------------------------------------------------------- */
 
-/* Draws what the ray of a path is drawn by. The samplers' 24 bits are too few for the choice among many triangles: the lower bits
- * come from a hash. */
-static LightEmissionDraw draw_emission(const Wave *w, SampleKey key, float time)
+/* Samples whose paths of light begin, and what their rays are drawn by. */
+typedef struct StartBlock {
+    uint32_t count;
+    uint32_t sample[SSL_BLOCK]; /* Path.sample */
+    SampleKey key[SSL_BLOCK];
+    LightEmissionDraw draw[SSL_BLOCK];
+} StartBlock;
+
+static void draw_one(const Wave *w, const SampleKey *const keys[], uint16_t live, SampleSlot slot,
+                     WideRow out_u)
 {
-    const Sampler *s = &w->shared->sampler;
-    double choice = (double)sampler_1d(s, key, sample_dimension(0, SAMPLE_OPACITY));
-    uint64_t bits = hash_mix64(key.stream + 0x9e3779b97f4a7c15u * ((uint64_t)key.index + 1));
-    return (LightEmissionDraw){.choice = choice + (double)(int64_t)(bits >> 40) * 0x1p-48,
-                               .place = sampler_2d(s, key, sample_dimension(0, SAMPLE_LIGHT_UV)),
-                               .direction = sampler_2d(s, key, sample_dimension(0, SAMPLE_BSDF_UV)),
-                               .side = sampler_1d(s, key, sample_dimension(0, SAMPLE_BSDF_SIDE)),
-                               .time = time};
+    uint32_t dimensions[SSL_BLOCK];
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        dimensions[k] = sample_dimension(0, slot);
+    sampler_1d_points(&w->shared->sampler, keys, dimensions, live, out_u);
+}
+
+static void draw_pair(const Wave *w, const SampleKey *const keys[], uint16_t live, SampleSlot slot,
+                      WideRow out_u[2])
+{
+    uint32_t dimensions[SSL_BLOCK];
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        dimensions[k] = sample_dimension(0, slot);
+    sampler_2d_points(&w->shared->sampler, keys, dimensions, live, out_u);
+}
+
+/* Draws what rays are drawn by. The samplers' 24 bits are too few for the choice among many triangles: the lower bits come from a
+ * hash. */
+static void draw_emissions(const Wave *w, StartBlock *b)
+{
+    const SampleKey *keys[SSL_BLOCK];
+    alignas(64) WideRow choice, place[2], direction[2], side, time = {0};
+    uint16_t live = (uint16_t)((1u << b->count) - 1u);
+    for (uint32_t k = 0; k < b->count; ++k) {
+        const SamplePixel *pixel = &w->pixels[b->sample[k]];
+        b->key[k] = sampler_key(&w->shared->sampler, pixel->x, pixel->y, pixel->sample,
+                                w->shared->seed, w->shared->samples);
+        keys[k] = &b->key[k];
+    }
+    draw_one(w, keys, live, SAMPLE_OPACITY, choice);
+    draw_pair(w, keys, live, SAMPLE_LIGHT_UV, place);
+    draw_pair(w, keys, live, SAMPLE_BSDF_UV, direction);
+    draw_one(w, keys, live, SAMPLE_BSDF_SIDE, side);
+    if (w->reads.time) {
+        uint32_t dimensions[SSL_BLOCK];
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            dimensions[k] = SAMPLE_TIME;
+        sampler_1d_points(&w->shared->sampler, keys, dimensions, live, time);
+    }
+    for (uint32_t k = 0; k < b->count; ++k) {
+        uint64_t bits =
+            hash_mix64(b->key[k].stream + 0x9e3779b97f4a7c15u * ((uint64_t)b->key[k].index + 1));
+        b->draw[k] = (LightEmissionDraw){.choice = (double)choice[k] +
+                                                   (double)(int64_t)(bits >> 40) * 0x1p-48,
+                                         .place = f2(place[0][k], place[1][k]),
+                                         .direction = f2(direction[0][k], direction[1][k]),
+                                         .side = side[k],
+                                         .time = time[k]};
+    }
 }
 
 /* Begins a path at a mesh, whose surface is known better than its corners, and queues its emission. */
@@ -84,10 +136,10 @@ static void begin(Wave *w, uint32_t i, const EmittedRay *emitted)
 {
     Path *path = &w->paths[i];
     LightTrail *trail = &w->light_paths->trails[i];
-    *trail = (LightTrail){.from = emitted->from,
-                          .is_infinite = emitted->is_infinite,
-                          .light = emitted->light,
-                          .place = emitted->from.P};
+    trail->from = emitted->from;
+    trail->is_infinite = emitted->is_infinite;
+    trail->light = emitted->light;
+    trail->place = emitted->from.P;
     path->beta = emitted->power;
     if (emitted->value == LIGHT_VALUE_MESH) {
         begin_at_mesh(w, i, emitted, trail);
@@ -100,37 +152,64 @@ static void begin(Wave *w, uint32_t i, const EmittedRay *emitted)
     ray_batch_start(&w->rays, i, origin, emitted->direction, INFINITY, w->rays.time[i]);
 }
 
-static void start_path(Wave *w, uint32_t sample)
+/* Draws the ray of a path. False: there is none. */
+static bool emit(const Wave *w, const LightEmissionDraw *draw, EmittedRay *out_ray,
+                 LightTrail *out_trail)
 {
-    const WaveShared *s = w->shared;
+    *out_trail = (LightTrail){.density = 0.0f};
+    if (!w->light_paths->is_for_caustics)
+        return light_emission_sample(w->shared->emission, draw, out_ray);
+    return caustic_emission_sample(w->shared->caustic_emission, draw, out_ray,
+                                   &out_trail->caustic_light, &out_trail->density);
+}
+
+static void start_path(Wave *w, const StartBlock *b, uint32_t k)
+{
     uint32_t i = w->count;
     EmittedRay emitted;
-    SampleKey key = sampler_key(&s->sampler, w->pixels[sample].x, w->pixels[sample].y,
-                                w->pixels[sample].sample, s->seed, s->samples);
-    float time = w->reads.time ? sampler_1d(&s->sampler, key, SAMPLE_TIME) : 0.0f;
-    LightEmissionDraw draw = draw_emission(w, key, time);
-    if (!light_emission_sample(s->emission, &draw, &emitted))
+    LightTrail *trail = &w->light_paths->trails[i];
+    if (!emit(w, &b->draw[k], &emitted, trail))
         return;
     Path *path = &w->paths[i];
     memset(path, 0, sizeof *path);
-    path->key = key;
-    path->sample = sample;
+    path->key = b->key[k];
+    path->sample = b->sample[k];
     path->event = 1; /* 0 has the numbers of the lamp */
     path->flags = PATH_SEEN;
     path->history.least_pdf = INFINITY;
     path->history.is_cone = true;
-    w->rays.time[i] = time;
+    w->rays.time[i] = b->draw[k].time;
     ++w->count;
     begin(w, i, &emitted);
 }
 
+static void start_block(Wave *w, StartBlock *b)
+{
+    draw_emissions(w, b);
+    for (uint32_t k = 0; k < b->count; ++k)
+        start_path(w, b, k);
+    film_count_light_paths(w->shared->film, b->count);
+    w->counters.caustic_paths += w->light_paths->is_for_caustics ? b->count : 0;
+    b->count = 0;
+}
+
 void light_paths_start(Wave *w)
 {
+    const uint64_t width = film_desc(w->shared->film)->width;
+    StartBlock block;
     ASSERT(w->count == 0);
     w->light_paths->is_under_way = true;
     w->shadow.count = 0;
-    for (uint32_t k = 0; k < w->sample_count; ++k)
-        start_path(w, k);
+    block.count = 0;
+    for (uint32_t k = 0; k < w->sample_count; ++k) {
+        if ((w->pixels[k].y * width + w->pixels[k].x) % w->light_paths->stride != 0)
+            continue;
+        block.sample[block.count++] = k;
+        if (block.count == SSL_BLOCK)
+            start_block(w, &block);
+    }
+    if (block.count > 0)
+        start_block(w, &block);
     wave_evaluate_meshes(w);
     wave_evaluate_sky(w);
     /* Russian roulette looks at what is left of the power. */
@@ -181,7 +260,7 @@ static void look_at_parts(Wave *w, const uint32_t *paths, uint32_t count)
         LightTrail *trail = &p->trails[i];
         float distance = f3_length(f3_sub(at.P, trail->place));
         trail->is_dark = trail->light != LIGHT_EMITTED_BY_NO_SHAPE &&
-                         !light_emission_reaches(w->shared->emission, trail->light, at.P,
+                         !light_emission_reaches(w->shared->lights, trail->light, at.P,
                                                  ray_batch_get(&w->rays, i).direction, distance);
         if (p->has_lamps)
             look_back(w, i, &at);

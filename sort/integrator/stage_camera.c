@@ -114,7 +114,7 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
     path->eta_scale = 1.0f;
     path->history.least_pdf = INFINITY;
     /* The camera's rays find what shines on it, and no other light, where that is traced from lamps. */
-    path->flags = PATH_SPECULAR | (w->light_paths ? PATH_LAST : 0);
+    path->flags = PATH_SPECULAR | (w->shared->view == WAVE_VIEW_LIGHT ? PATH_LAST : 0);
     path->history.kind = RAY_CAMERA;
     path->sample = index;
     w->pixels[index] = (SamplePixel){pixel_x(block, k), pixel_y(block, k), block->sample};

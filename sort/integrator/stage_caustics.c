@@ -1,10 +1,12 @@
 #include "sort/integrator/caustics.h"
 
+#include "sort/integrator/caustic_paths.h"
+
 #include "sort/sampling/mis.h"
 
 Status caustics_create(Wave *w, Arena *arena, Error *err)
 {
-    if (caustic_light_count(w->shared->lights) == 0 || !wave_gathers_light(w->shared) ||
+    if (!caustics_exist(w->shared->lights) || !wave_gathers_light(w->shared) ||
         w->shared->view == WAVE_VIEW_LIGHT) /* paths of light find them without */
         return STATUS_OK;
     Caustics *c = ARENA_NEW(arena, Caustics);
@@ -42,14 +44,29 @@ void caustics_leave(Wave *w, uint32_t i)
     w->caustics->trails[i].is_active = false;
 }
 
+/* Returns whether path i stands where the camera looks, and paths of light look for caustics in place of walks. */
+static bool is_of_camera(const Wave *w, uint32_t i)
+{
+    const Path *path = &w->paths[i];
+    return caustic_paths_exist(w) && path->depth == 0 && path->history.portal == 0;
+}
+
 void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn)
 {
     const uint32_t bent = SSL_LOBE_DELTA | SSL_LOBE_TRANSMISSION;
     const Path *path = &w->paths[i];
     CausticTrail *trail = &w->caustics->trails[i];
     uint32_t k = surface.lane, flags = drawn->flags[k], room = w->caustics->rooms[i];
-    if (caustics_is_bent(w, i, surface_instance(surface)) && trail->count < trail->start.room &&
-        (flags & (bent | SSL_LOBE_TRANSPARENT)) == bent) {
+    bool may_follow =
+        caustics_is_bent(w, i, surface_instance(surface)) && trail->count < trail->start.room;
+    if (may_follow && trail->is_of_camera) {
+        trail->is_active =
+            caustic_paths_pass(w, surface_instance(surface), surface.block->material) &&
+            (flags & (SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT)) == SSL_LOBE_DELTA;
+        ++trail->count;
+        return;
+    }
+    if (may_follow && (flags & (bent | SSL_LOBE_TRANSPARENT)) == bent) {
         ++trail->count;
         trail->pdf *= drawn->pdf[k];
         return;
@@ -58,6 +75,7 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     if (!trail->is_active)
         return;
     const SurfaceBlock *b = surface.block;
+    trail->is_of_camera = is_of_camera(w, i);
     trail->count = 0;
     trail->wi = wide_get3(drawn->wi, k);
     trail->pdf = drawn->pdf[k];
@@ -203,6 +221,38 @@ static bool has_trail(const Wave *w, uint32_t i)
     return w->caustics && w->caustics->trails[i].is_active && w->caustics->trails[i].count > 0;
 }
 
+/* Returns the weight of light that a path of the camera has found, which paths of light share with it. place: of the light, on the
+ * path's ray. */
+static float weight_of_camera(const Wave *w, uint32_t i, uint32_t light_index, float3 place)
+{
+    const CausticTrail *trail = &w->caustics->trails[i];
+    const SurfacePoint *at = &trail->start.point;
+    CausticDeparture departure = {light_index, place, f3_neg(ray_batch_get(&w->rays, i).direction)};
+    float density = caustic_emission_density(w->shared->caustic_emission, &departure);
+    return 1.0f - caustic_paths_weight(w, &(CausticJoint){.P = at->P,
+                                                          .Ng = at->n,
+                                                          .wl = trail->wi,
+                                                          .time = w->rays.time[i],
+                                                          .pdf = trail->pdf,
+                                                          .density = density});
+}
+
+float caustics_weight_of_sky(const Wave *w, uint32_t i)
+{
+    if (!has_trail(w, i) || !w->caustics->trails[i].is_of_camera)
+        return 1.0f;
+    return weight_of_camera(w, i, CAUSTIC_SKY, ray_batch_get(&w->rays, i).origin);
+}
+
+/* Adds light that a path of the camera has found. */
+static bool share(Wave *w, uint32_t i, uint32_t light_index, float3 place, Spectrum light,
+                  const LightArrival *arrival)
+{
+    float weight = weight_of_camera(w, i, light_index, place);
+    wave_add_light(w, &w->paths[i], spectrum_scale(light, weight), *arrival);
+    return true;
+}
+
 bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spectrum light,
                        const LightArrival *arrival)
 {
@@ -210,6 +260,8 @@ bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spect
     if (!has_trail(w, i))
         return false;
     Ray ray = ray_batch_get(&w->rays, i);
+    if (w->caustics->trails[i].is_of_camera)
+        return share(w, i, light_index, f3_madd(ray.origin, t, ray.direction), light, arrival);
     if (!caustic_target_met(w->shared->lights, light_index, w->caustics->trails[i].start.point.P,
                             &ray, t, &target))
         return false;
@@ -221,7 +273,11 @@ bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
                         const LightArrival *arrival)
 {
     CausticTarget target;
-    float3 direction = ray_batch_get(&w->rays, i).direction;
+    Ray ray = ray_batch_get(&w->rays, i);
+    float3 direction = ray.direction;
+    if (has_trail(w, i) && w->caustics->trails[i].is_of_camera)
+        return caustic_target_seen(w->shared->lights, source, direction, &target) &&
+               share(w, i, target.light, ray.origin, light, arrival);
     if (!has_trail(w, i) || !caustic_target_seen(w->shared->lights, source, direction, &target))
         return false;
     take(w, i, &target, light, arrival);
@@ -249,6 +305,8 @@ static uint32_t room_at(const Wave *w, uint32_t i)
         history->transmission + 1u >= limit->max_transmission ||
         path->depth + 1 >= limit->max_depth)
         return 0;
+    if (is_of_camera(w, i))
+        return w->light_paths->room;
     uint32_t room = minu(limit->max_depth - path->depth - 1,
                          limit->max_transmission - history->transmission - 1);
     return minu(room, CAUSTIC_SURFACES_MAX);
@@ -288,9 +346,10 @@ static void begin_walks(Wave *w, const uint32_t *paths, uint32_t count)
 void stage_caustics(Wave *w)
 {
     uint32_t paths[SSL_BLOCK], count = 0;
+    bool can_walk = caustic_light_count(w->shared->lights) > 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         w->caustics->rooms[i] = room_at(w, i);
-        if (w->caustics->rooms[i] > 0)
+        if (w->caustics->rooms[i] > 0 && can_walk && !is_of_camera(w, i))
             paths[count++] = i;
         if (count == SSL_BLOCK) {
             begin_walks(w, paths, count);

@@ -48,6 +48,8 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
                                                 hit.visibility, hit.is_environment);
         Spectrum part = spectrum_scale(factor, mis_weight);
         part = spectrum_mul(part, wave_visible_fraction(path, hit.visibility));
+        if (hit.is_environment && w->caustics)
+            part = spectrum_scale(part, caustics_weight_of_sky(w, i));
         uint32_t at = hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION;
         if (spectrum_is_black(part))
             continue;

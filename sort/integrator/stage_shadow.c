@@ -205,9 +205,11 @@ void stage_shadow(Wave *w)
     trace_queue(w, &w->shadow);
     if (w->shadow.sight)
         tell_sight(w);
-    if (is_of_lights)
+    if (is_of_lights) {
         light_paths_splat(w);
-    else if (SORT_LIKELY(w->adds_alone))
+        return;
+    }
+    if (SORT_LIKELY(w->adds_alone))
         add_alone(w);
     else
         add_clamped(w);

@@ -353,6 +353,8 @@ void wave_counters_add(WaveCounters *sum, const WaveCounters *c)
     sum->rays += c->rays;
     sum->shadow_rays += c->shadow_rays;
     sum->bsdf_faults += c->bsdf_faults;
+    sum->caustic_paths += c->caustic_paths;
+    sum->caustics_found += c->caustics_found;
     for (int s = 0; s < WAVE_STAGE_COUNT; ++s)
         sum->stage_ns[s] += c->stage_ns[s];
     sum->shade.points += c->shade.points;

@@ -288,7 +288,7 @@ struct Wave {
     uint32_t mesh_light_count, sky_light_count;
     /* Light that casters bring to receivers (caustics.h); NULL: the scene has none. */
     Caustics *caustics;
-    /* Paths that begin at lamps (light_paths.h); NULL: the view is not WAVE_VIEW_LIGHT. */
+    /* Paths that begin at lamps (light_paths.h, caustic_paths.h); NULL: none do. */
     LightPaths *light_paths;
     WaveCounters counters;
 };

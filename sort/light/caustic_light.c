@@ -28,6 +28,15 @@ static bool is_target(const Lights *lights, uint32_t light)
            !l->visibility.is_shadowless && !l->visibility.unlit_sets && !l->visibility.open_sets;
 }
 
+static bool sky_is_target(const Lights *lights)
+{
+    const SceneEnvironment *e = &lights->scene->environment;
+    bool is_there = false;
+    for (uint32_t i = lights->infinite_first; i < lights->count; ++i)
+        is_there |= lights->sources[i].kind == SOURCE_ENVIRONMENT;
+    return is_there && e->is_caustics_light && !e->visibility.unlit_sets;
+}
+
 Status caustic_scene_build(Lights *lights, Error *err)
 {
     const Scene *scene = lights->scene;
@@ -39,9 +48,11 @@ Status caustic_scene_build(Lights *lights, Error *err)
         casters += scene->instances[i].is_caustics_caster;
         receivers += scene->instances[i].is_caustics_receiver;
     }
-    if (light_count == 0 || casters == 0 || receivers == 0)
+    bool has_sky = sky_is_target(lights);
+    if ((light_count == 0 && !has_sky) || casters == 0 || receivers == 0)
         return STATUS_OK;
-    out->lights = MEM_ARRAY(uint32_t, light_count);
+    out->has_sky = has_sky;
+    out->lights = MEM_ARRAY(uint32_t, light_count + 1);
     out->boxes = MEM_ARRAY(CausticBox, casters);
     if (!out->lights || !out->boxes)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u casters of caustics", casters);
@@ -53,6 +64,8 @@ Status caustic_scene_build(Lights *lights, Error *err)
         if (!scene->instances[i].is_caustics_caster)
             continue;
         scene_instance_box(scene, i, &box->lower, &box->upper);
+        box->radius_m =
+            scene_instance_radius(scene, i, f3_scale(f3_add(box->lower, box->upper), 0.5f));
         ++out->box_count;
     }
     return STATUS_OK;
@@ -85,6 +98,11 @@ uint32_t caustic_light_count(const Lights *lights)
     return lights->caustics.light_count;
 }
 
+bool caustics_exist(const Lights *lights)
+{
+    return lights->caustics.light_count > 0 || lights->caustics.has_sky;
+}
+
 /* Sets what does not depend on the place. */
 static void begin_target(const Lights *lights, uint32_t light, CausticTarget *out)
 {
@@ -97,18 +115,24 @@ static bool is_lit_half(const LightShape *shape, float3 from, float3 normal)
     return f3_dot(f3_sub(from, get3(shape->centre)), normal) > 0.0f;
 }
 
-/* Sets the density of a place on the shape, seen from a point; of a sphere it is the half of it that faces the point. */
-static bool set_shape_pdf(const Lights *lights, const LightShape *shape, float3 from,
-                          CausticTarget *out)
+/* Returns the density, per area, of a place on the shape with this normal, seen from a point; of a sphere it is the half of it that
+ * faces the point. */
+static float place_pdf(const LightShape *shape, float3 from, float3 normal)
 {
     float area = (float)light_shape_area(shape);
     float used = shape->kind == SCENE_LIGHT_SPHERE ? 0.5f : 1.0f;
     float radius = (float)shape->radius;
     if (shape->kind == SCENE_LIGHT_SPHERE &&
-        (!is_lit_half(shape, from, out->normal) ||
+        (!is_lit_half(shape, from, normal) ||
          f3_length2(f3_sub(from, get3(shape->centre))) <= radius * radius))
-        return false;
-    out->pdf = 1.0f / (used * area * (float)lights->caustics.light_count);
+        return 0.0f;
+    return 1.0f / (used * area);
+}
+
+static bool set_shape_pdf(const Lights *lights, const LightShape *shape, float3 from,
+                          CausticTarget *out)
+{
+    out->pdf = place_pdf(shape, from, out->normal) / (float)lights->caustics.light_count;
     return out->pdf > 0.0f && isfinite(out->pdf);
 }
 
@@ -162,6 +186,23 @@ bool caustic_target_sample(const Lights *lights, float3 from, float2 u, CausticT
         out->pdf *= warp_cone_pdf(s->one_minus_cos);
     }
     return true;
+}
+
+bool caustic_place_sample(const Lights *lights, uint32_t light, float3 from, float2 u,
+                          float3 *out_place, float3 *out_normal)
+{
+    CausticTarget target = {.light = light};
+    ASSERT(!light_shape_faces(&lights->shapes[light]));
+    bool is_there = sample_shape(lights, &lights->shapes[light], from, u, &target);
+    *out_place = target.place;
+    *out_normal = target.normal;
+    return is_there;
+}
+
+float caustic_place_pdf(const Lights *lights, uint32_t light, float3 from, float3 place)
+{
+    const LightShape *shape = &lights->shapes[light];
+    return place_pdf(shape, from, f3_normalize(f3_sub(place, get3(shape->centre))));
 }
 
 static bool is_caustic(const Lights *lights, uint32_t light)

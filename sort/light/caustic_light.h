@@ -38,10 +38,17 @@ typedef struct CausticMiss {
     float2 by_d[2]; /* its derivatives by the two coordinates */
 } CausticMiss;
 
-/* Returns the number of lights that may be drawn. */
+/* Returns the number of lights that may be drawn: the environment is not among them. */
 uint32_t caustic_light_count(const Lights *lights);
+/* Returns whether there are receivers, casters, and such lights or an environment with is_caustics_light. */
+bool caustics_exist(const Lights *lights);
 /* Draws a light and a place on it, for a path that begins at `from`. False: there is none, though it counts as a sample. */
 bool caustic_target_sample(const Lights *lights, float3 from, float2 u, CausticTarget *out_target);
+/* Does so for a light with a shape that does not face who looks, without the choice of the light. *out_normal: unit. */
+bool caustic_place_sample(const Lights *lights, uint32_t light, float3 from, float2 u,
+                          float3 *out_place, float3 *out_normal);
+/* Returns the density of that, per area, and of a place of a shape that faces who looks. */
+float caustic_place_pdf(const Lights *lights, uint32_t light, float3 from, float3 place);
 /* Finds the target that a ray has met, `t` metres on, with the density with which paths from `from` draw it. False: they do not.
  * light: a shape of Scene.lights. */
 bool caustic_target_met(const Lights *lights, uint32_t light, float3 from, const Ray *ray, float t,

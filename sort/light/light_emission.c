@@ -413,10 +413,10 @@ bool light_emission_sample(const LightEmission *e, const LightEmissionDraw *draw
     return false;
 }
 
-bool light_emission_reaches(const LightEmission *e, uint32_t light, float3 place, float3 direction,
+bool light_emission_reaches(const Lights *lights, uint32_t light, float3 place, float3 direction,
                             float distance_m)
 {
-    const LightShape *shape = &e->lights->shapes[light];
+    const LightShape *shape = &lights->shapes[light];
     const LightQuery from = {.position = place};
     return !light_shape_faces(shape) ||
            light_shape_pdf(shape, &from, f3_neg(direction), distance_m) > 0.0f;

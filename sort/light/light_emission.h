@@ -53,7 +53,7 @@ bool light_emission_sample(const LightEmission *emission, const LightEmissionDra
                            EmittedRay *out_ray);
 /* Returns whether the shape that a ray left shines on a place that the ray has met at `distance_m` from there: disks of points
  * and spots with a radius face the place, and so depend on it. */
-bool light_emission_reaches(const LightEmission *emission, uint32_t light, float3 place,
-                            float3 direction, float distance_m);
+bool light_emission_reaches(const Lights *lights, uint32_t light, float3 place, float3 direction,
+                            float distance_m);
 
 #endif

@@ -51,6 +51,7 @@ static inline bool source_is_triangles(const Source *s)
 
 typedef struct CausticBox {
     float3 lower, upper;
+    float radius_m; /* of the sphere around its middle that holds the instance */
 } CausticBox;
 
 /* The lights that are looked for through casters of caustics, and where these casters are; empty unless there are lights,
@@ -59,6 +60,7 @@ typedef struct CausticScene {
     uint32_t *lights;  /* [light_count] of Scene.lights, rising */
     CausticBox *boxes; /* [box_count] of instances */
     uint32_t light_count, box_count;
+    bool has_sky; /* the environment is looked for, too */
 } CausticScene;
 
 /* What of the environment decides how often it is sampled. */

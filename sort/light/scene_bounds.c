@@ -62,6 +62,40 @@ void scene_instance_box(const Scene *scene, uint32_t instance, float3 *out_lower
     *out_upper = world.upper;
 }
 
+/* Returns the greatest distance, squared, of a mesh's vertices from a point in world space. */
+static float farthest2(const SceneMesh *mesh, const mat4 *object_to_world, float3 centre)
+{
+    float most = 0.0f;
+    for (uint32_t key = 0; key <= mesh->later_count; ++key) {
+        const float *positions = key == 0 ? mesh->positions : mesh->later[key - 1].positions;
+        for (uint32_t i = 0; i < mesh->vertex_count; ++i) {
+            const float *p = &positions[3 * (size_t)i];
+            float3 at = mat4_point(object_to_world, f3(p[0], p[1], p[2]));
+            most = maxf(most, f3_length2(f3_sub(at, centre)));
+        }
+    }
+    return most;
+}
+
+float scene_instance_radius(const Scene *scene, uint32_t instance, float3 centre)
+{
+    const SceneInstance *i = &scene->instances[instance];
+    const SceneMesh *mesh = &scene->meshes[i->mesh];
+    const mat4 *keys = i->key_count > 0 ? i->keys : &i->object_to_world;
+    float most = 0.0f;
+    if (mesh->curves) {
+        float3 lower, upper;
+        scene_instance_box(scene, instance, &lower, &upper);
+        float3 far = f3(maxf(fabsf(lower.x - centre.x), fabsf(upper.x - centre.x)),
+                        maxf(fabsf(lower.y - centre.y), fabsf(upper.y - centre.y)),
+                        maxf(fabsf(lower.z - centre.z), fabsf(upper.z - centre.z)));
+        return f3_length(far);
+    }
+    for (uint32_t key = 0; key < (i->key_count > 0 ? i->key_count : 1); ++key)
+        most = maxf(most, farthest2(mesh, &keys[key], centre));
+    return sqrtf(most);
+}
+
 void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m)
 {
     Box world = box_empty;

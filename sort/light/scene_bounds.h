@@ -10,5 +10,7 @@ void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_ra
 /* The box, in world space, that holds an instance at all times of the shutter. */
 void scene_instance_box(const Scene *scene, uint32_t instance, float3 *out_lower,
                         float3 *out_upper);
+/* The radius of a sphere around a point in world space that holds it at all these times. */
+float scene_instance_radius(const Scene *scene, uint32_t instance, float3 centre);
 
 #endif

@@ -290,6 +290,7 @@ Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
             e->radiance = f3_scale(f3(1, 0, 1), e->strength);
         }
     }
+    TRY(json_get_bool(&c, "is_caustics_light", JSON_OPTIONAL, &e->is_caustics_light, err));
     TRY(parse_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
     if (json_exists(&field)) {
         if (f3_length2(mat4_point(&e->environment_to_world, f3(0, 0, 0))) != 0.0f)

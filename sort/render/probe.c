@@ -106,6 +106,7 @@ Status render_probe(Render *r, const ProbeDesc *desc, float out_rgba[4], Error *
         return error_set(err, STATUS_INVALID,
                          "integrator 'light': a path of light belongs to no pixel, so that the "
                          "lookups of one cannot be told; probe it by --integrator path");
+    r->shared.caustic_emission = NULL; /* likewise: walks look for caustics */
     if (x < d->x || x - d->x >= d->crop_width || y < d->y || y - d->y >= d->crop_height)
         return error_set(err, STATUS_INVALID,
                          "the pixel %u,%u is not in the picture of %u x %u pixels", x, y, d->width,

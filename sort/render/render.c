@@ -439,6 +439,7 @@ static Status make_film_with(Render *r, const char *settings, Error *err)
                      .crop_height = r->schedule.height,
                      .ids = o->ids,
                      .has_catchers = has_catchers(r),
+                     .has_splats = r->emission || r->caustic_emission,
                      .aovs = wanted_aovs(r) |
                              (o->adaptive_error > 0.0f ? FILM_AOV_BIT(FILM_AOV_VARIANCE) : 0),
                      .identity = {.scene = identity_hash(r, settings),
@@ -483,6 +484,7 @@ static void share(Render *r)
     r->shared.lights = r->lights.lights;
     r->shared.glows = r->lights.glows;
     r->shared.emission = r->emission;
+    r->shared.caustic_emission = r->caustic_emission;
     r->shared.materials = r->materials;
     r->shared.film = r->film;
 }
@@ -623,6 +625,7 @@ void render_destroy(Render *r)
     drop_film(r);
     accel_destroy(r->accel);
     light_emission_destroy(r->emission);
+    caustic_emission_destroy(r->caustic_emission);
     light_setup_destroy(&r->lights);
     bake_table_free(&r->bake);
     texture_store_destroy(r->store);

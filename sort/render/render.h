@@ -161,6 +161,13 @@ typedef struct RenderSightStats {
     uint64_t paths; /* 0: there was nothing to choose */
 } RenderSightStats;
 
+/* What trying paths of light for caustics took. */
+typedef struct RenderCausticStats {
+    double seconds; /* 0: the scene asks for none, or they are left to walks without a trial */
+    double
+        share; /* of the paths that found light; paths of light looked for caustics if it was large enough */
+} RenderCausticStats;
+
 typedef struct RenderStats {
     TextureStoreStats conversion; /* beside the render */
     double load_s, compile_s, textures_s, lights_s, accel_s, render_s, cpu_s;
@@ -176,6 +183,7 @@ typedef struct RenderStats {
     uint64_t scene_bytes, film_bytes;
     FilmDropped dropped;
     RenderSightStats sight;
+    RenderCausticStats caustics;
     RenderGuideStats guide;
 } RenderStats;
 void render_stats(const Render *render, RenderStats *out_stats);

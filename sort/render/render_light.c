@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "sort/light/caustic_light.h"
 #include "sort/light/light_shape.h"
 #include "sort/shade/ssl_tables.h"
 #include <stdarg.h>
@@ -174,10 +175,30 @@ static Status check_materials(const Render *r, Error *err)
 
 /* --- making it -------------------------------------------------------------------------------------- */
 
+/* Returns whether paths of light may look for caustics: they know no kinds of rays, and bring light to the picture alone. */
+static bool may_look_for_caustics(const Render *r)
+{
+    const RenderOptions *o = &r->options;
+    const Scene *scene = r->scene;
+    if (r->shared.view != WAVE_VIEW_NONE || o->bake.instance ||
+        o->aovs & FILM_LIGHT & ~(FilmAovSet)FILM_AOV_BIT(FILM_AOV_DENOISING_LIGHT) ||
+        r->settings.guiding != SCENE_GUIDING_OFF || !camera_is_linkable(&r->shared.camera))
+        return false;
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        if (scene->instances[i].invisible_to || scene->instances[i].is_holdout ||
+            scene->instances[i].is_shadow_catcher)
+            return false;
+    return caustics_exist(r->lights.lights);
+}
+
 Status render_prepare_light(Render *r, Error *err)
 {
     light_emission_destroy(r->emission);
+    caustic_emission_destroy(r->caustic_emission);
     r->emission = NULL;
+    r->caustic_emission = NULL;
+    if (may_look_for_caustics(r))
+        return caustic_emission_create(r->lights.lights, &r->caustic_emission, err);
     if (r->shared.view != WAVE_VIEW_LIGHT)
         return STATUS_OK;
     TRY(check_options(r, err));

@@ -25,7 +25,8 @@ struct Render {
     Arena *decoder_command; /* owned; what the cache starts decoders by lies in it */
     TextureStore *store;
     LightSetup lights;
-    LightEmission *emission; /* owned; NULL unless the view is WAVE_VIEW_LIGHT */
+    LightEmission *emission;           /* owned; NULL unless the view is WAVE_VIEW_LIGHT */
+    CausticEmission *caustic_emission; /* owned; NULL: no paths of light look for caustics */
     Accel *accel;
     Film *film;
     uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */
@@ -81,6 +82,8 @@ void render_hash_bake(const Render *r, HashState *h);
 Status render_prepare_light(Render *r, Error *err) SORT_MUST_CHECK;
 /* Counts which lights are seen if one of several has to be chosen; then light sampling heeds it. */
 Status render_look_for_lights(Render *r, Error *err) SORT_MUST_CHECK;
+/* Sends some paths of light through casters of caustics. If few of them bring light to the picture, walks look for it instead. */
+Status render_try_caustics(Render *r, Error *err) SORT_MUST_CHECK;
 /* Teaches a field where light comes from, if the settings want it; then waves draw directions by it. */
 Status render_train(Render *r, Error *err) SORT_MUST_CHECK;
 /* Returns the description of a fiber's shading context, without a probe. */

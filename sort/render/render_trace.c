@@ -350,6 +350,8 @@ Status render_run(Render *r, Error *err)
     if (status == STATUS_OK)
         status = render_look_for_lights(r, err);
     if (status == STATUS_OK)
+        status = render_try_caustics(r, err);
+    if (status == STATUS_OK)
         status = render_train(r, err);
     if (status == STATUS_OK) {
         r->running = &r->schedule;

@@ -133,6 +133,16 @@ static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
     json_write_end(w);
 }
 
+static void write_caustics(JsonWriter *w, const RenderStats *s)
+{
+    json_write_object(w, "caustics");
+    json_write_double(w, "training_seconds", s->caustics.seconds);
+    json_write_double(w, "share", s->caustics.share);
+    json_write_u64(w, "paths", s->wave.caustic_paths);
+    json_write_u64(w, "found", s->wave.caustics_found);
+    json_write_end(w);
+}
+
 void stats_json(const StatsParts *parts, StrBuf *out)
 {
     const RenderStats *s = parts->stats;
@@ -157,6 +167,8 @@ void stats_json(const StatsParts *parts, StrBuf *out)
     json_write_end(&w);
     if (s->sight.paths > 0)
         write_sight(&w, &s->sight);
+    if (s->caustics.seconds > 0.0)
+        write_caustics(&w, s);
     if (s->guide.training_paths > 0)
         write_guiding(&w, &s->guide);
     json_write_object(&w, "fibers");

@@ -30,7 +30,8 @@ Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, u
     FilmDesc desc = {.size_bytes = sizeof desc,
                      .width = t->width,
                      .height = t->height,
-                     .has_catchers = film_desc(r->film)->has_catchers};
+                     .has_catchers = film_desc(r->film)->has_catchers,
+                     .has_splats = film_desc(r->film)->has_splats};
     desc.identity.nominal_samples = samples;
     schedule_init(&t->schedule, &(ScheduleDesc){.width = t->width,
                                                 .height = t->height,
@@ -41,6 +42,7 @@ Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, u
     TRY(film_create(&desc, &t->film, err));
     camera_view_init(r->camera, t->width, t->height, &t->shared.camera);
     t->shared.film = t->film;
+    t->shared.caustic_emission = NULL;
     t->shared.view = WAVE_VIEW_NONE; /* whose jobs have any size */
     t->shared.skips_done = false;
     t->shared.samples = samples;

@@ -296,6 +296,7 @@ typedef struct SceneEnvironment {
     uint32_t texture;                /* kind IMAGE: index into Scene.textures */
     uint32_t light_group;            /* as SceneLight.light_group */
     SceneLightVisibility visibility; /* only invisible_to, bounce_limit and unlit_sets */
+    bool is_caustics_light;          /* as SceneLight.is_caustics_light */
     uint32_t material; /* kind MATERIAL: index into Scene.materials of the emitting one */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;

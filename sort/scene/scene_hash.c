@@ -229,7 +229,8 @@ Hash128 scene_hash(const Scene *scene)
         add_light(&h, &scene->lights[k]);
     const SceneEnvironment *e = &scene->environment;
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
-    hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
+    hash128_update_u64(&h, (uint64_t)e->is_caustics_light << 16 | (uint64_t)e->kind << 8 |
+                               e->light_group);
     add_light_visibility(&h, &e->visibility);
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);

@@ -1,4 +1,5 @@
 /* Paths of light: their exact sums have the same bits however the work is divided, and what they cannot show is refused. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "sort/bsdf/closure_programs.h"
 #include "sort/render/probe.h"
 #include "sort/wide/wide.h"
@@ -37,8 +39,19 @@ static const char ssl[] =
 
 /* What differs from the usual scene; NULL: nothing. */
 typedef struct Odd {
-    const char *limits, *ball, *ball_fields, *lamp_fields, *environment;
+    const char *limits, *ball, *ball_fields, *lamp_fields, *environment, *floor_fields;
 } Odd;
+
+/* The view of light, and pictures by path tracing whose caustics paths of light look for. */
+static const struct {
+    WaveView view;
+    Odd odd;
+} pictures[] = {{WAVE_VIEW_LIGHT, {0}},
+                {WAVE_VIEW_NONE,
+                 {.ball_fields = ", \"is_caustics_caster\": true",
+                  .lamp_fields = ", \"is_caustics_light\": true",
+                  .floor_fields = ", \"is_caustics_receiver\": true"}}};
+enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 static void write_scene(const Kit *kit, const Odd *odd)
 {
@@ -50,10 +63,11 @@ static void write_scene(const Kit *kit, const Odd *odd)
                  (const float[4][3]){{-2, 0, -1}, {-1, 0, -1}, {-1, 1, -1}, {-2, 1, -1}});
     kit_add_sphere(kit, &meshes, "ball", 1.0f, 12);
     strbuf_printf(&instances,
-                  "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"matte\"]}, "
+                  "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"matte\"]%s}, "
                   "{\"name\": \"e\", \"mesh\": \"card\", \"materials\": [\"card\"]}, "
                   "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"%s\"], " TRANSFORM "%s}",
-                  odd->ball ? odd->ball : "glass", odd->ball_fields ? odd->ball_fields : "");
+                  odd->floor_fields ? odd->floor_fields : "", odd->ball ? odd->ball : "glass",
+                  odd->ball_fields ? odd->ball_fields : "");
     strbuf_printf(&lights,
                   "{\"name\": \"l\", \"type\": \"sphere\", \"radiance\": [5, 5, 5], \"radius_m\": "
                   "0.2, \"transform\": [1,0,0,0.3, 0,1,0,2, 0,0,1,0.2, 0,0,0,1]%s}",
@@ -98,22 +112,28 @@ static void assert_same(Hash128 a, Hash128 b, const char *what)
 static void test_threads_and_waves(void **state)
 {
     const Kit *kit = *state;
-    RenderOptions options = light_options(kit);
-    write_scene(kit, &(Odd){0});
-    options.thread_count = 1;
-    Hash128 usual = kit_render_bits(kit, &options, NULL);
-    options.view = WAVE_VIEW_NONE;
-    Hash128 other = kit_render_bits(kit, &options, NULL);
-    assert_true(memcmp(&usual, &other, sizeof usual) != 0);
-    options.view = WAVE_VIEW_LIGHT;
     static const struct {
         uint32_t threads, wave, fibers;
     } ways[] = {{2, 8, 3}, {7, 0, 0}, {2, 24, 1}, {1, 4096, 2}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
-        options.thread_count = ways[i].threads;
-        options.wave_capacity = ways[i].wave;
-        options.fibers_max = ways[i].fibers;
-        assert_same(usual, kit_render_bits(kit, &options, NULL), "threads and waves");
+    for (size_t p = 0; p < PICTURES; ++p) {
+        RenderOptions options = kit_options(kit);
+        RenderStats stats;
+        write_scene(kit, &pictures[p].odd);
+        options.view = pictures[p].view;
+        options.thread_count = 1;
+        Hash128 usual = kit_render_bits(kit, &options, &stats);
+        assert_int_equal(stats.wave.caustic_paths > 0, options.view == WAVE_VIEW_NONE);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+            options.thread_count = ways[i].threads;
+            options.wave_capacity = ways[i].wave;
+            options.fibers_max = ways[i].fibers;
+            assert_same(usual, kit_render_bits(kit, &options, NULL), "threads and waves");
+        }
+        /* Paths of light bring something. */
+        write_scene(kit, &(Odd){0});
+        options.view = WAVE_VIEW_NONE;
+        Hash128 other = kit_render_bits(kit, &options, NULL);
+        assert_true(memcmp(&usual, &other, sizeof usual) != 0);
     }
 }
 
@@ -204,33 +224,33 @@ static void test_classes(void **state)
 }
 
 /* Ranges of samples that are merged, and a render that goes on, have the bits of the whole. */
-static void test_parts(void **state)
+static void check_parts(const Kit *kit, RenderOptions options, const Odd *odd)
 {
-    const Kit *kit = *state;
     Error err = {0};
     StrBuf diagnostics = {0};
-    RenderOptions options = light_options(kit);
     char path[PATH_BYTES];
-    write_scene(kit, &(Odd){0});
+    write_scene(kit, odd);
     Hash128 whole = kit_render_bits(kit, &options, NULL);
-    options.sample_end = 1;
-    Render *first = kit_render(kit, &options);
-    options.sample_begin = 1, options.sample_end = 4;
-    Render *second = kit_render(kit, &options);
+    RenderOptions part = options;
+    part.sample_end = 1;
+    Render *first = kit_render(kit, &part);
+    part.sample_begin = 1, part.sample_end = 4;
+    Render *second = kit_render(kit, &part);
     kit_path(kit, "first", path);
     assert_int_equal(film_write_partial(render_film(first), path, &err), STATUS_OK);
     assert_int_equal(film_merge(render_film(second), render_film(first), &err), STATUS_OK);
     assert_same(whole, kit_bits(second), "merged");
     render_destroy(second);
-    /* Both find the same light, but their sums are of other samples. */
-    options.view = WAVE_VIEW_NONE;
-    Render *other = kit_render(kit, &options);
-    assert_int_equal(film_merge(render_film(other), render_film(first), &err), STATUS_INVALID);
-    render_destroy(other);
+    if (options.view == WAVE_VIEW_LIGHT) {
+        /* Both find the same light, but their sums are of other samples. */
+        part.view = WAVE_VIEW_NONE;
+        Render *other = kit_render(kit, &part);
+        assert_int_equal(film_merge(render_film(other), render_film(first), &err), STATUS_INVALID);
+        render_destroy(other);
+    }
     render_destroy(first);
     Film *film;
     Render *rest;
-    options = light_options(kit);
     assert_int_equal(film_read_partial(path, &film, &err), STATUS_OK);
     assert_int_equal(render_create(&options, &rest, &diagnostics, &err), STATUS_OK);
     assert_int_equal(render_resume(rest, film, &err), STATUS_OK);
@@ -238,6 +258,61 @@ static void test_parts(void **state)
     assert_same(whole, kit_bits(rest), "continued");
     render_destroy(rest);
     strbuf_free(&diagnostics);
+}
+
+static void test_parts(void **state)
+{
+    const Kit *kit = *state;
+    for (size_t p = 0; p < PICTURES; ++p) {
+        RenderOptions options = kit_options(kit);
+        options.view = pictures[p].view;
+        check_parts(kit, options, &pictures[p].odd);
+    }
+}
+
+/* The mean of a channel of a part of the picture, in pixels of the frame, and its standard error over the pixels. */
+static double mean_in(Render *render, uint32_t x, uint32_t y, uint32_t width, uint32_t height)
+{
+    const FilmDesc *d = film_desc(render_film(render));
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    double sum = 0;
+    for (uint32_t v = y; v < y + height; ++v)
+        for (uint32_t u = x; u < x + width; ++u)
+            sum += (double)rgba[4 * ((size_t)(v - d->y) * d->crop_width + (u - d->x)) + 1];
+    mem_free(rgba);
+    return sum / ((double)width * height);
+}
+
+/* Where pixels have other numbers of samples, in a crop and by adaptive sampling, caustics are as bright: paths of light are
+ * counted, not the samples of the pixel. Layers of light, shadow catchers and a few other things are left to walks. */
+static void test_caustics_beside_others(void **state)
+{
+    const Kit *kit = *state;
+    const Odd *odd = &pictures[1].odd;
+    RenderStats stats;
+    enum { X = 14, Y = 8, SIDE = 8 };
+    write_scene(kit, odd);
+    RenderOptions options = kit_options(kit);
+    SETTING_SET(options.settings, samples, 1024);
+    Render *whole = kit_render(kit, &options);
+    double mean = mean_in(whole, X, Y, SIDE, SIDE);
+    render_destroy(whole);
+    RenderOptions cropped = options;
+    cropped.crop = (RenderCrop){X, Y, SIDE, SIDE};
+    Render *crop = kit_render(kit, &cropped);
+    render_stats(crop, &stats);
+    assert_true(stats.wave.caustic_paths > 0);
+    assert_true(fabs(mean_in(crop, X, Y, SIDE, SIDE) - mean) < 0.01 * mean);
+    render_destroy(crop);
+    RenderOptions adaptive = options;
+    adaptive.adaptive_error = 0.03f;
+    Render *judged = kit_render(kit, &adaptive);
+    render_stats(judged, &stats);
+    assert_true(stats.wave.caustic_paths > 0);
+    assert_true(film_sample_count(render_film(judged)) < (uint64_t)37 * 21 * 900);
+    assert_true(fabs(mean_in(judged, X, Y, SIDE, SIDE) - mean) < 0.02 * mean);
+    render_destroy(judged);
 }
 
 static void assert_refused(const RenderOptions *options, const char *part)
@@ -337,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_classes),
 #endif
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_caustics_beside_others),
         cmocka_unit_test(test_what_it_cannot_show),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
