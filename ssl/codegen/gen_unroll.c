@@ -10,6 +10,8 @@
 
 enum {
     TURNS_MAX = 16,
+    TURNS_MAX_ARRAYS =
+        17, /* of loops over arrays: sixteen elements, and the turn that finds the end */
     TURNS_MAX_SHORT = 33, /* of loops that are short in all */
     SIZE_MAX_SHORT = 250,
     TURNS_MAX_NUMBERS = 65, /* of loops that make numbers of their counters */
@@ -154,10 +156,23 @@ static bool makes_numbers(const Gen *g, IrRegionId region, const Known *value)
     return false;
 }
 
-/* The most instructions that a loop of so many turns may become. */
-static uint32_t most_size(uint32_t turns, bool makes_numbers_of_counters)
+static bool reads_arrays(const Gen *g, IrRegionId region)
 {
-    if (turns <= TURNS_MAX)
+    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        if (inst->op == IR_ARRAY_GET || inst->op == IR_ARRAY_SET)
+            return true;
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            if (reads_arrays(g, inst->region_first + i))
+                return true;
+    }
+    return false;
+}
+
+/* The most instructions that a loop of so many turns may become. */
+static uint32_t most_size(uint32_t turns, bool is_over_arrays, bool makes_numbers_of_counters)
+{
+    if (turns <= (is_over_arrays ? TURNS_MAX_ARRAYS : TURNS_MAX))
         return SIZE_MAX_UNROLLED;
     if (turns <= TURNS_MAX_NUMBERS && makes_numbers_of_counters)
         return SIZE_MAX_NUMBERS;
@@ -180,8 +195,8 @@ static uint32_t constant_turns(Gen *g, const IrInst *loop)
     if (!g->known)
         g->known = ARENA_ARRAY(g->arena, Known, g->func->values.count);
     Known *value = g->known;
-    bool goes_on = true, numbers = false;
-    for (uint32_t turns = 1; turns * size <= most_size(turns, numbers); ++turns) {
+    bool goes_on = true, numbers = false, arrays = reads_arrays(g, loop->region_first);
+    for (uint32_t turns = 1; turns * size <= most_size(turns, arrays, numbers); ++turns) {
         if (g->unrolled + turns * size > SIZE_MAX_ALL)
             return 0;
         if (!evaluate_turn(g, loop->region_first, value, state, &goes_on))
