@@ -276,16 +276,35 @@ static IrValue zero_wins(IrBuilder *b, IrValue tangent, IrValue product, bool ke
     return ir_build_select(b, loses, ir_const_float(b, 0.0f), product);
 }
 
-/* Returns whether a value is finite for any arguments of the operation that computed it, or NaN. */
-static bool is_always_finite(IrBuilder *b, IrValue v)
+enum { BOUND_DEPTH = 6 };
+
+/* Returns a bound of a value's size, if it is no NaN, whatever the inputs are: infinite if none is known. What is made of ints in a few
+ * operations has one. */
+static double bound_of(IrBuilder *b, IrValue v, uint32_t depth)
 {
     float x;
+    double size[3] = {0};
     if (ir_is_const_float(b, v, &x))
-        return fabsf(x) <= FLT_MAX;
+        return fabs((double)x);
     const IrFunc *f = ir_build_func(b);
-    switch (ir_inst(f, f->values.data[v].def)->op) {
+    const IrInst *inst = ir_inst(f, f->values.data[v].def);
+    bool is_made =
+        inst->op == IR_FADD || inst->op == IR_FSUB || inst->op == IR_FMUL || inst->op == IR_FMA;
+    for (uint32_t i = 0; i < inst->arg_count && is_made; ++i)
+        size[i] = depth == 0 ? (double)INFINITY : bound_of(b, ir_args(f, inst)[i], depth - 1);
+    switch (inst->op) {
+    case IR_FADD:
+    case IR_FSUB:
+        return size[0] + size[1];
+    case IR_FMUL:
+    case IR_FMA:
+        return size[0] * size[1] + size[2];
+    case IR_I2F:
+        return 0x1p31;
     case IR_INVSQRT:
+        return 0x1p75;
     case IR_LOG:
+        return 128;
     case IR_SIN:
     case IR_COS:
     case IR_ASIN:
@@ -293,11 +312,18 @@ static bool is_always_finite(IrBuilder *b, IrValue v)
     case IR_ATAN:
     case IR_ATAN2:
     case IR_TANH:
-    case IR_I2F:
-        return true;
+        return 4;
     default:
-        return false;
+        return (double)INFINITY;
     }
+}
+
+/* Returns whether a value is finite for any arguments of the operations that computed it, or NaN. */
+static bool is_always_finite(IrBuilder *b, IrValue v)
+{
+    float x;
+    return ir_is_const_float(b, v, &x) ? fabsf(x) <= FLT_MAX
+                                       : bound_of(b, v, BOUND_DEPTH) < 0x1p126;
 }
 
 static IrValue times(IrBuilder *b, IrValue factor, IrValue tangent, bool keeps_nan)
