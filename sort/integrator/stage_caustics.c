@@ -4,6 +4,9 @@
 
 #include "sort/sampling/mis.h"
 
+/* The chance of a walk from a surface that blurry lobes see. */
+#define WALK_CHANCE 0.25f
+
 Status caustics_create(Wave *w, Arena *arena, Error *err)
 {
     if (!caustics_exist(w->shared->lights) || !wave_gathers_light(w->shared) ||
@@ -200,11 +203,19 @@ static CausticWalk *add_walk(Wave *w)
     return &walker->walks[walker->walk_count++];
 }
 
+/* Returns with which chance a walk begins: what blurry surfaces see of the walk's light is a small part of the picture's noise, and
+ * walks take longer than all else. */
+static float walk_chance(const PathHistory *history)
+{
+    return isinf(history->least_pdf) ? 1.0f : WALK_CHANCE;
+}
+
 /* Takes light of a target that path i has come to on its trail. */
-static void take(Wave *w, uint32_t i, const CausticTarget *target, Spectrum light,
+static void take(Wave *w, uint32_t i, CausticTarget *target, Spectrum light,
                  const LightArrival *arrival)
 {
     const CausticTrail *trail = &w->caustics->trails[i];
+    target->pdf *= walk_chance(&trail->start.history);
     *add_walk(w) = (CausticWalk){.path = i,
                                  .start = trail->start,
                                  .target = *target,
@@ -330,9 +341,14 @@ static void begin_walks(Wave *w, const uint32_t *paths, uint32_t count)
         float3 P = wide_get3(b->P, k);
         float2 u = sampler_2d(&w->shared->sampler, path->key,
                               sample_dimension(path->event, SAMPLE_CAUSTIC_UV));
+        float chance = walk_chance(&path->history);
+        if (u.x >= chance)
+            continue;
+        u.x = minf(u.x / chance, 0x1.fffffep-1f);
         if (!caustic_target_sample(lights, P, u, &target) ||
             !caustic_target_may_bend(lights, &target, P))
             continue;
+        target.pdf *= chance;
         *add_walk(w) = (CausticWalk){.path = paths[k],
                                      .start = {.point = {P, wide_get3(b->Ng, k), b->error_m[k]},
                                                .depth = path->depth,

@@ -31,7 +31,7 @@ enum {
     WAVE_WALK_MAX = 1024,
     /* The samples of one in so many pixels send a path of light for caustics each. Where glass fills a quarter of the picture
      * that is a third of the time. */
-    CAUSTIC_PATH_STRIDE = 4
+    CAUSTIC_PATH_STRIDE = 2
 };
 
 /* How light is found. Each strategy alone is unbiased too, only noisier: tests compare them. Delta lights are always

@@ -337,13 +337,16 @@ static bool find_light(const CausticEmission *e, uint32_t light, uint32_t *out_i
     return false;
 }
 
+static float density_of(const CausticEmission *e, uint32_t index, const CausticDeparture *d)
+{
+    float cosine = cosine_at(e, e->sources[index], d);
+    return cosine > 0.0f ? (float)(density_at(e, index, d) / (double)cosine) : 0.0f;
+}
+
 float caustic_emission_density(const CausticEmission *e, const CausticDeparture *d)
 {
     uint32_t index;
-    if (!find_light(e, d->light, &index))
-        return 0.0f;
-    float cosine = cosine_at(e, e->sources[index], d);
-    return cosine > 0.0f ? (float)(density_at(e, index, d) / (double)cosine) : 0.0f;
+    return find_light(e, d->light, &index) ? density_of(e, index, d) : 0.0f;
 }
 
 /* --- drawing --------------------------------------------------------------------------------------- */
@@ -475,7 +478,7 @@ bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *
     }
     *out_light = s->kind == SOURCE_ENVIRONMENT ? CAUSTIC_SKY : e->lights->caustics.lights[index];
     float density =
-        caustic_emission_density(e, &(CausticDeparture){*out_light, ray->from.P, ray->direction});
+        density_of(e, index, &(CausticDeparture){*out_light, ray->from.P, ray->direction});
     if (!(density > 0.0f) || !isfinite(density) || share == 0.0f)
         return false;
     Spectrum emission = ray->value == LIGHT_VALUE_ENVIRONMENT ? spectrum_splat(1.0f) : s->emission;
