@@ -80,8 +80,9 @@ enum {
     SSL_LOBE_SEEN_AS_TRANSMISSION = 1024,
     SSL_LOBE_RECIPROCAL = 2048, /* exchanging light and viewer changes nothing */
     SSL_LOBE_PORTAL = 4096,     /* a transparent one that leads elsewhere */
+    SSL_LOBE_FIXED = 8192,      /* the normal does not bend, and bumps do not shadow */
     /* No word: sample reads the third random number, or may. */
-    SSL_LOBE_THIRD = 8192
+    SSL_LOBE_THIRD = 16384
 };
 
 /* Returns the word of one of these kinds: "reflection"; NULL: there is no such kind. The string is static. */

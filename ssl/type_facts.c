@@ -78,7 +78,7 @@ const char *ssl_lobe_word(uint32_t kind)
     static const char *const words[] = {
         "reflection",           "transmission", "diffuse", "glossy", "delta",
         "transparent",          "subsurface",   "fibre",   "bent",   "seen_as_glossy",
-        "seen_as_transmission", "reciprocal",   "portal"};
+        "seen_as_transmission", "reciprocal",   "portal",  "fixed"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (kind == 1u << i)
             return words[i];

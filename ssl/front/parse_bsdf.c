@@ -473,7 +473,7 @@ static const char *write_eval_of(Bsdf *b, uint32_t k)
         "if (_select_%u > 0 && bsdf_reaches(_wi, _Ng, wi, %u)) { color _f; float _p;"
         "_eval_%u(wi, options%s, _f, _p);%s%s_f_cos += _weight * _f; _pdf += _select_%u * _p; }",
         k, lobe->flags, k, state.args,
-        lobe->flags & SSL_LOBE_DIFFUSE
+        (lobe->flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_FIXED)) == SSL_LOBE_DIFFUSE
             ? "_f *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng, options);"
             : "",
         density, k);
@@ -565,7 +565,8 @@ static const char *frame_text(const Bsdf *b)
     bool is_bent = false, is_fibre = false;
     for (uint32_t k = 0; k < b->lobes.count; ++k) {
         uint32_t flags = b->lobes.data[k].flags;
-        bool is_plain = flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_SUBSURFACE | SSL_LOBE_TRANSPARENT);
+        bool is_plain = flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_SUBSURFACE | SSL_LOBE_TRANSPARENT |
+                                 SSL_LOBE_FIXED);
         is_bent = is_bent || !is_plain || (flags & SSL_LOBE_BENT);
         is_fibre = is_fibre || (flags & SSL_LOBE_FIBRE);
     }

@@ -113,6 +113,8 @@ class BsdfTest(unittest.TestCase):
         kinds = [("ShaderNodeBsdfDiffuse", {}), ("ShaderNodeBsdfDiffuse", {"Roughness": .8}), ("ShaderNodeBsdfGlossy", {"Roughness": .4}),
                  ("ShaderNodeBsdfGlossy", {"Roughness": .4, "distribution": "BECKMANN"}), ("ShaderNodeBsdfTranslucent", {}),
                  ("ShaderNodeBsdfToon", {"Size": .9, "Smooth": .8}), principled(Roughness=.4), principled(Roughness=.4, Metallic=1)]
+        kinds.append(("ShaderNodeBsdfToon", {"component": "GLOSSY", "Size": .6, "Smooth": .3}))
+        kinds.append(("ShaderNodeBsdfSheen", {"distribution": "ASHIKHMIN", "Roughness": .6}) if IN_4 else ("ShaderNodeBsdfVelvet", {"Sigma": .6}))
         kinds += [("ShaderNodeBsdfMetallic", {"Roughness": .4})] if hasattr(bpy.types, "ShaderNodeBsdfMetallic") else []
         coat = "Coat" if IN_4 else "Clearcoat"
         for normal in BENT:
