@@ -84,8 +84,10 @@ class MeshColumns:
 
     @cached_property
     def _face_triangles(self) -> np.ndarray | None:
-        """int64 [faces]: how many each is divided into; None: some have more than four corners, and Blender divides them."""
-        sizes = np.diff(self.face_starts, append=len(self.corner_vertices))
+        """int32 [faces]: how many each is divided into; None: some have more than four corners, and Blender divides them."""
+        sizes = np.empty_like(self.face_starts)
+        np.subtract(self.face_starts[1:], self.face_starts[:-1], out=sizes[:-1])
+        sizes[-1:] = len(self.corner_vertices) - self.face_starts[-1:]
         return sizes - 2 if len(sizes) and 3 <= sizes.min() and sizes.max() <= 4 else None
 
     @cached_property

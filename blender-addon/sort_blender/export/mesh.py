@@ -16,6 +16,7 @@ from .attributes import read_attributes
 from .columns import MeshColumns
 
 UV_SETS_MAX = 8
+CORNERS_AT_ONCE = 1 << 16  # that what NumPy makes on the way, of millions of them, is not more than all else
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -95,7 +96,7 @@ def read_mesh(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[str]
     positions, vertex_normals = of_vertices(first)
     return MeshArrays(
         positions=positions,
-        indices=corner_to_new.take(corners).astype(np.uint32),
+        indices=_vertices_of(corner_to_new, corners),
         normals=vertex_normals if smooth is None else of_vertex(smooth),
         uv=[values.take(keepers, axis=0) for values in uv],
         uv_name=layers[0].name if layers else "",
@@ -112,23 +113,40 @@ def _share(corner_vertices: np.ndarray, attributes: list[np.ndarray],
     seams, are sorted."""
     if not attributes:
         return None, corner_vertices
-    words = np.concatenate([np.ascontiguousarray(a + np.float32(0)).view(np.uint32) for a in attributes], axis=1)  # -0 to 0
-    first = np.full(vertex_count, -1, np.int64)
-    first[corner_vertices[::-1]] = np.arange(len(corner_vertices))[::-1]  # the last assignment counts
-    model = first.take(corner_vertices)
-    differs = np.zeros(len(words), bool)
-    for k in range(words.shape[1]):
-        column = np.ascontiguousarray(words[:, k])
-        differs |= column.take(model) != column
+    count = len(corner_vertices)
+    first = np.full(vertex_count, -1, np.int32)
+    for begin in range((count - 1) // CORNERS_AT_ONCE * CORNERS_AT_ONCE, -1, -CORNERS_AT_ONCE):
+        part = corner_vertices[begin:begin + CORNERS_AT_ONCE]
+        first[part[::-1]] = np.arange(begin + len(part) - 1, begin - 1, -1, dtype=np.int32)  # the last assignment counts
     is_used = first >= 0
-    new_of_vertex = np.cumsum(is_used) - 1
-    keepers, corner_to_new = first[is_used], new_of_vertex.take(corner_vertices)
-    others = np.flatnonzero(differs)
+    new_of_vertex = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+    keepers, corner_to_new = first[is_used], np.empty(count, np.int32)
+    columns = [(values[:, k], values[:, k].take(first)) for values in attributes for k in range(values.shape[1])]
+    differing = []
+    for begin in range(0, count, CORNERS_AT_ONCE):
+        here = slice(begin, begin + CORNERS_AT_ONCE)
+        part = corner_vertices[here].astype(np.intp)
+        new_of_vertex.take(part, out=corner_to_new[here], mode="clip")
+        differs = np.zeros(len(part), bool)
+        for values, model in columns:
+            differs |= model.take(part) != values[here]
+        differing.append(np.flatnonzero(differs) + begin)
+    others = np.concatenate(differing)
     if len(others):
-        kept, new_of_other = _unique_rows(np.concatenate([corner_vertices[others].astype(np.uint32)[:, None], words[others]], axis=1))
+        words = [np.ascontiguousarray(values[others] + np.float32(0)).view(np.uint32) for values in attributes]  # -0 to 0
+        kept, new_of_other = _unique_rows(np.concatenate([corner_vertices[others].astype(np.uint32)[:, None], *words], axis=1))
         corner_to_new[others] = len(keepers) + new_of_other
         keepers = np.concatenate([keepers, others[kept]])
     return keepers, corner_to_new
+
+
+def _vertices_of(corner_to_new: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """uint32, of the shape of `corners`."""
+    out = np.empty(corners.shape, np.int32)
+    for begin in range(0, len(corners), CORNERS_AT_ONCE):
+        here = slice(begin, begin + CORNERS_AT_ONCE)
+        out[here] = corner_to_new.take(corners[here])
+    return out.view(np.uint32)
 
 
 def _unique_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
