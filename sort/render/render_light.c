@@ -178,11 +178,14 @@ static Status check_materials(const Render *r, Error *err)
 /* Returns whether paths of light may look for caustics: they know no kinds of rays, and bring light to the picture alone. */
 static bool may_look_for_caustics(const Render *r)
 {
+    const FilmAovSet directly_seen = FILM_AOV_BIT(FILM_AOV_EMISSION) |
+                                     FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) |
+                                     FILM_AOV_BIT(FILM_AOV_DENOISING_LIGHT);
     const RenderOptions *o = &r->options;
     const Scene *scene = r->scene;
     if (r->shared.view != WAVE_VIEW_NONE || o->bake.instance ||
-        o->aovs & FILM_LIGHT & ~(FilmAovSet)FILM_AOV_BIT(FILM_AOV_DENOISING_LIGHT) ||
-        r->settings.guiding != SCENE_GUIDING_OFF || !camera_is_linkable(&r->shared.camera))
+        o->aovs & FILM_LIGHT & ~directly_seen || r->settings.guiding != SCENE_GUIDING_OFF ||
+        !camera_is_linkable(&r->shared.camera))
         return false;
     for (uint32_t i = 0; i < scene->instance_count; ++i)
         if (scene->instances[i].invisible_to || scene->instances[i].is_holdout ||

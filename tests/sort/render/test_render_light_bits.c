@@ -298,6 +298,21 @@ static void test_caustics_beside_others(void **state)
     Render *whole = kit_render(kit, &options);
     double mean = mean_in(whole, X, Y, SIDE, SIDE);
     render_destroy(whole);
+    static const struct {
+        FilmAovSet aovs;
+        bool looks;
+    } layers[] = {{FILM_AOV_BIT(FILM_AOV_ALBEDO) | FILM_AOV_BIT(FILM_AOV_EMISSION), true},
+                  {FILM_DENOISING, true},
+                  {FILM_AOV_BIT(FILM_AOV_DIFFUSE_INDIRECT), false},
+                  {FILM_LIGHT_GROUPS, false}};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) {
+        RenderOptions with = kit_options(kit);
+        with.aovs = layers[i].aovs;
+        Render *render = kit_render(kit, &with);
+        render_stats(render, &stats);
+        assert_int_equal(stats.wave.caustic_paths > 0, layers[i].looks);
+        render_destroy(render);
+    }
     RenderOptions cropped = options;
     cropped.crop = (RenderCrop){X, Y, SIDE, SIDE};
     Render *crop = kit_render(kit, &cropped);
