@@ -34,10 +34,10 @@ class Gallery(PackageWriter):
     def material(self, name: str, entry: str, **parameters) -> str:
         return self.add("materials", name, {"shader": self.surfaces, "entry": entry, "parameters": parameters})
 
-    def put(self, name: str, mesh: str, material: str | list[str], transform=None) -> None:
+    def put(self, name: str, mesh: str, material: str | list[str], transform=None, **more) -> None:
         materials = [material] if isinstance(material, str) else material
         self.add("instances", name, {"mesh": mesh, "materials": materials,
-                                     "transform": transform or place.identity()})
+                                     "transform": transform or place.identity(), **more})
 
     def camera(self, eye, target, fov_y_degrees: float, **more) -> None:
         self.add("cameras", "main", {"transform": place.look_at(eye, target), "fov_y_degrees": fov_y_degrees, **more})
@@ -217,6 +217,34 @@ def glass(out: pathlib.Path) -> None:
     g.finish()
 
 
+def waves():
+    """The height of water over x and z: the sum of 24 waves of 0.3 to 1.2 metres."""
+    randoms = random.Random(3)
+    trains = []
+    for _ in range(24):
+        angle, length, phase = randoms.uniform(0, 2 * math.pi), randoms.uniform(0.3, 1.2), randoms.uniform(0, 2 * math.pi)
+        trains.append((2 * math.pi / length * math.cos(angle), 2 * math.pi / length * math.sin(angle), phase, 0.012 * length))
+    return lambda x, z: sum(a * math.sin(kx * x + kz * z + p) for kx, kz, p, a in trains)
+
+
+def pool(out: pathlib.Path) -> None:
+    """Under water, in the sun: all light of the floor and the wall has come through the waves."""
+    g = Gallery(out, (768, 432), 128, 12)
+    blue = g.material("blue", "plain", albedo=[0.5, 0.7, 0.75])
+    g.put("floor", g.add_mesh("floor", **shapes.quad((-3, 0, 3), (3, 0, 3), (3, 0, -3), (-3, 0, -3))), blue, is_caustics_receiver=True)
+    g.put("wall", g.add_mesh("wall", **shapes.quad((-3, 0, -3), (3, 0, -3), (3, 1.6, -3), (-3, 1.6, -3))), blue, is_caustics_receiver=True)
+    g.put("side", g.add_mesh("side", **shapes.quad((-3, 0, 3), (-3, 0, -3), (-3, 1.6, -3), (-3, 1.6, 3))), blue, is_caustics_receiver=True)
+    ball = g.material("ball", "plain", albedo=[0.8, 0.25, 0.05])
+    g.put("ball", g.add_mesh("ball", **shapes.sphere(0.35, 64, 32)), ball, place.translation((-0.3, 0.35, -0.6)), is_caustics_receiver=True)
+    g.put("water", g.add_mesh("water", **shapes.grid(6, 160, waves())), g.material("water", "glass", ior=1.33),
+          place.translation((0, 1.2, 0)), is_caustics_caster=True)
+    g.add("lights", "sun", {"type": "distant", "irradiance": [4, 3.8, 3.4], "angle_degrees": 0.53, "is_caustics_light": True,
+                            "transform": place.look_at((3.5, 8.5, 3), (0, 0, 0))})
+    g.environment = {"color": [0.25, 0.35, 0.5]}
+    g.camera((1.7, 0.75, 2.4), (-0.7, 0.35, -1.5), 50)
+    g.finish()
+
+
 def strands(count: int, points: int, length: float, seed: int) -> dict:
     """Hair on a ball of radius 1 as the arguments of add_curves: combed around it, falling, a little unruly."""
     rng = random.Random(seed)
@@ -370,7 +398,7 @@ def door_ajar(out: pathlib.Path) -> None:
     g.finish()
 
 
-SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, hair, interior, door_ajar)}
+SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, pool, hair, interior, door_ajar)}
 
 
 def main() -> None:

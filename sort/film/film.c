@@ -161,7 +161,7 @@ static void lay_out_record(Film *film)
     }
     if (film->desc.has_splats) {
         film->splat_offset = offset;
-        offset += 3 * sizeof(AccumWide);
+        offset += film_splat_sums(film) * (uint32_t)sizeof(AccumWide);
     }
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i) {
         if (!(film->desc.ids >> i & 1))
@@ -233,6 +233,7 @@ void film_clear(Film *film)
     id_table_clear(&film->id_table);
     film->range_count = 0;
     atomic_store_explicit(&film->light_path_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&film->odd_light_path_count, 0, memory_order_relaxed);
     film->checkpoint = (FilmCheckpoint){0};
 }
 
@@ -404,7 +405,7 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
     unlock_record(head);
 }
 
-void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3])
+void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3], bool is_odd)
 {
     const FilmDesc *d = &film->desc;
     CHECK(x - d->x < d->crop_width && y - d->y < d->crop_height);
@@ -416,15 +417,17 @@ void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3])
     for (int c = 0; c < 3; ++c)
         ok = ok && fabsf(rgb[c]) <= FILM_SPLAT_MAX; /* NaN is not */
     lock_record(head);
-    for (int c = 0; ok && c < 3; ++c)
-        accum_wide_add(&sums[c], accum_wide_from_float(rgb[c]));
+    for (uint32_t c = 0; ok && c < film_splat_sums(film); ++c)
+        if (c < 3 || is_odd)
+            accum_wide_add(&sums[c], accum_wide_from_float(rgb[c % 3]));
     head->dropped_count += !ok;
     unlock_record(head);
 }
 
-void film_count_light_paths(Film *film, uint64_t count)
+void film_count_light_paths(Film *film, uint64_t count, uint64_t odd)
 {
     atomic_fetch_add_explicit(&film->light_path_count, count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&film->odd_light_path_count, odd, memory_order_relaxed);
 }
 
 /* --- results ------------------------------------------------------------------------------- */
@@ -444,7 +447,7 @@ void film_resolve(const Film *film, float *out_rgba)
 {
     bool has_shadows =
         film->catcher_offset && !film_aovs_have(film->desc.aovs, FILM_AOV_SHADOW_CATCHER);
-    double paths = film_paths_a_pixel(film);
+    double paths = film_paths_a_pixel(film, &film->light_path_count);
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         resolve_means(film, record, paths, out_rgba + 4 * i);
@@ -459,7 +462,7 @@ void film_resolve(const Film *film, float *out_rgba)
 static void resolve_catcher(const Film *film, float *out_values)
 {
     CatcherShadow shadow = {.cover = 0.0};
-    double paths = film_paths_a_pixel(film);
+    double paths = film_paths_a_pixel(film, &film->light_path_count);
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         float rgba[4];

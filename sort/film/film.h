@@ -168,11 +168,11 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
 /* Adds light that was followed from a lamp and reached the camera at a pixel to its picture, in a film that has_splats. What
  * divides it is not the number of the pixel's samples, but that of paths of light for each pixel of the frame. Light that is not
  * finite or beyond FILM_SPLAT_MAX is dropped, and the pixel remembers it; 2^35 such splats fit into a sum. x, y: as in
- * film_commit. Any thread. */
+ * film_commit; is_odd: as in FilmSample, of the sample that the path belongs to. Any thread. */
 #define FILM_SPLAT_MAX 0x1p28f
-void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3]);
-/* Counts paths of light, those that reach no pixel too. Any thread. */
-void film_count_light_paths(Film *film, uint64_t count);
+void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3], bool is_odd);
+/* Counts paths of light, those that reach no pixel too, and those of odd samples among them. Any thread. */
+void film_count_light_paths(Film *film, uint64_t count, uint64_t odd);
 
 /* Records that these samples of all pixels are in the sums now, for partial files. Ranges that touch are
  * joined. STATUS_INVALID when it is empty or overlaps what is there; STATUS_LIMIT past FILM_MAX_RANGES

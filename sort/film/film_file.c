@@ -44,7 +44,7 @@ typedef struct FileHeader {
     uint64_t job, widened_at; /* of a checkpoint, else 0 */
     uint32_t pass_samples, wide_samples, sample_begin, sample_end, has_catchers;
     uint32_t has_splats, unused;
-    uint64_t light_path_count;
+    uint64_t light_path_count, odd_light_path_count;
     FilmShot shot;
     uint64_t overflow_count, rows_bytes;
     Hash128 scene;
@@ -105,6 +105,8 @@ static void make_header(const Film *film, FileHeader *h)
     h->has_catchers = d->has_catchers;
     h->has_splats = d->has_splats;
     h->light_path_count = atomic_load_explicit(&film->light_path_count, memory_order_relaxed);
+    h->odd_light_path_count =
+        atomic_load_explicit(&film->odd_light_path_count, memory_order_relaxed);
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
     h->scene = d->identity.scene;
@@ -393,7 +395,7 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
                                         .sample_begin = h->sample_begin,
                                         .sample_end = h->sample_end};
     film->shot = h->shot;
-    film_count_light_paths(film, h->light_path_count);
+    film_count_light_paths(film, h->light_path_count, h->odd_light_path_count);
     return check_records(film, path, err);
 }
 

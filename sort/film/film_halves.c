@@ -1,4 +1,4 @@
-/* The pictures of the samples of even and of odd number, each with all light that was splatted. The film sums those of odd number; the others are all that are left
+/* The pictures of the samples of even and of odd number. The film sums those of odd number; the others are all that are left
  * of the whole sums, exactly. */
 #include "base/check.h"
 #include "sort/film/film_record.h"
@@ -27,16 +27,33 @@ static void resolve_half_pixel(const Film *film, uint8_t *record, bool is_odd, f
     out[3] = (float)count;
 }
 
+/* Adds the mean of the splats of one half. paths: of that half, for each pixel. */
+static void add_half_of_splats(const Film *film, uint8_t *record, bool is_odd, double paths,
+                               float rgb[3])
+{
+    const AccumWide *sums = film_splats(film, record);
+    for (uint32_t c = 0; sums && paths > 0.0 && c < 3; ++c) {
+        AccumWide sum = sums[3 + c];
+        if (!is_odd) {
+            sum = accum_wide_negated(sum);
+            accum_wide_add(&sum, sums[c]);
+        }
+        rgb[c] = (float)((double)rgb[c] + accum_wide_to_double(sum) / paths);
+    }
+}
+
 void film_resolve_half(const Film *film, bool is_odd, float *out_values)
 {
     bool has_shadows =
         film->catcher_offset && !film_aovs_have(film->desc.aovs, FILM_AOV_SHADOW_CATCHER);
-    double paths = film_paths_a_pixel(film);
+    double paths = film_paths_a_pixel(film, &film->odd_light_path_count);
+    if (!is_odd)
+        paths = film_paths_a_pixel(film, &film->light_path_count) - paths;
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         float *out = out_values + 4 * i, shadowed[4] = {0};
         resolve_half_pixel(film, record, is_odd, out);
-        film_add_splats(film, record, paths, out);
+        add_half_of_splats(film, record, is_odd, paths, out);
         if (!has_shadows)
             continue;
         CatcherShadow shadow =

@@ -66,7 +66,7 @@ uint64_t film_judge(Film *film, float error_max)
     const AovSlot *variance = film_slot(film, FILM_AOV_VARIANCE);
     CHECK(variance);
     size_t count = film_pixel_count(film);
-    double paths = film_paths_a_pixel(film);
+    double paths = film_paths_a_pixel(film, &film->light_path_count);
     for (size_t i = 0; i < count; ++i)
         record_head(film_record(film, i))->is_done = 1;
     for (uint32_t y = 0; y < film->desc.crop_height; ++y) {

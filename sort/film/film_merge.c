@@ -152,7 +152,7 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
     }
     for (uint32_t c = 0; film->catcher_offset && c < CATCHER_SUMS; ++c)
         accum_wide_add(film_catcher(film, to) + c, film_catcher(film, from)[c]);
-    for (uint32_t c = 0; film->splat_offset && c < 3; ++c)
+    for (uint32_t c = 0; film->splat_offset && c < film_splat_sums(film); ++c)
         accum_wide_add(film_splats(film, to) + c, film_splats(film, from)[c]);
 }
 
@@ -201,8 +201,9 @@ Status film_merge(Film *film, const Film *other, Error *err)
                      &count, err));
     memcpy(film->ranges, united, count * sizeof *united);
     film->range_count = count;
-    film_count_light_paths(film,
-                           atomic_load_explicit(&other->light_path_count, memory_order_relaxed));
+    film_count_light_paths(
+        film, atomic_load_explicit(&other->light_path_count, memory_order_relaxed),
+        atomic_load_explicit(&other->odd_light_path_count, memory_order_relaxed));
     film->shot.render_s += other->shot.render_s;
     film->shot.has |= other->shot.has & FILM_SHOT_DAMAGED;
     for (size_t i = 0; i < film_pixel_count(film); ++i)

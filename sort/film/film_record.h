@@ -5,7 +5,7 @@
  *   PixelHead | AccumWide rgba[4] | for each AOV held, in the order of aovs.inc, for each channel
  *                                   an AccumWide or an int64_t
  *             | with catchers, AccumWide[CATCHER_SUMS], as in catcher.h
- *             | with splats, AccumWide rgb[3]
+ *             | with splats, AccumWide rgb[3], and with FILM_AOV_DENOISING_ODD rgb[3] of paths of odd samples
  *             | for each layer of ids held, IdCount[FILM_ID_SLOTS]
  *
  * Each record has a lock of its own, held for the few additions of a commit: two threads meet on a pixel only
@@ -65,7 +65,8 @@ struct Film {
     char *notes[FILM_NOTE_COUNT];          /* owned; NULL: "" */
     uint32_t id_offsets[FILM_ID_COUNT];    /* bytes, in the record; 0: not held */
     uint32_t catcher_offset, splat_offset; /* the same */
-    _Atomic uint64_t light_path_count;     /* whose light the splats are */
+    /* Of those whose light the splats are, and of odd samples among them. */
+    _Atomic uint64_t light_path_count, odd_light_path_count;
     IdTable id_table;
     uint8_t *pixels; /* owned */
 };
@@ -109,18 +110,24 @@ static inline AccumWide *film_catcher(const Film *film, uint8_t *record)
 {
     return film->catcher_offset ? record_wide(record, film->catcher_offset) : NULL;
 }
-/* [3]; NULL: the film has no splats. */
+/* [film_splat_sums()]; NULL: the film has no splats. */
 static inline AccumWide *film_splats(const Film *film, uint8_t *record)
 {
     return film->splat_offset ? record_wide(record, film->splat_offset) : NULL;
 }
-/* Returns how many paths of light there are for each pixel of the frame, which divides splats. */
-static inline double film_paths_a_pixel(const Film *film)
+/* Returns the number of sums of splats in each record. */
+static inline uint32_t film_splat_sums(const Film *film)
 {
-    uint64_t count = atomic_load_explicit(&film->light_path_count, memory_order_relaxed);
+    bool has_halves = film_aovs_have(film->desc.aovs, FILM_AOV_DENOISING_ODD);
+    return !film->desc.has_splats ? 0 : has_halves ? 6 : 3;
+}
+/* Returns so many paths of light for each pixel of the frame, which divides their splats. */
+static inline double film_paths_a_pixel(const Film *film, const _Atomic uint64_t *paths)
+{
+    uint64_t count = atomic_load_explicit(paths, memory_order_relaxed);
     return (double)count / ((double)film->desc.width * (double)film->desc.height);
 }
-/* Adds the mean of a record's splats to the light of a pixel. paths: film_paths_a_pixel(). */
+/* Adds the mean of a record's splats to the light of a pixel. paths: film_paths_a_pixel() of all. */
 static inline void film_add_splats(const Film *film, uint8_t *record, double paths, float rgb[3])
 {
     const AccumWide *sums = film_splats(film, record);

@@ -171,7 +171,7 @@ static void join_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t mate
 }
 
 /* Adds light to the pixels whose filters reach the place. */
-static void splat(const Wave *w, float2 film_px, Spectrum light)
+static void splat(const Wave *w, float2 film_px, Spectrum light, bool is_odd)
 {
     const PixelFilter *filter = &w->shared->filter;
     const FilmDesc *film = film_desc(w->shared->film);
@@ -191,7 +191,8 @@ static void splat(const Wave *w, float2 film_px, Spectrum light)
                                                     film_px.x - ((float)x + 0.5f));
             if (weight != 0.0f)
                 film_splat(w->shared->film, (uint32_t)x, (uint32_t)y,
-                           (const float[3]){rgb.x * weight, rgb.y * weight, rgb.z * weight});
+                           (const float[3]){rgb.x * weight, rgb.y * weight, rgb.z * weight},
+                           is_odd);
         }
     }
 }
@@ -200,7 +201,9 @@ void light_paths_splat(Wave *w)
 {
     for (uint32_t k = 0; k < w->shadow.count; ++k)
         if (w->shadow.batch.state[k] == SHADOW_CLEAR) {
-            splat(w, w->light_paths->film_px[k], w->shadow.lights[k].light);
+            const Path *path = &w->paths[w->shadow.lights[k].path];
+            splat(w, w->light_paths->film_px[k], w->shadow.lights[k].light,
+                  w->pixels[path->sample].sample & 1);
             w->counters.caustics_found +=
                 w->light_paths->is_for_caustics && w->light_paths->is_found[k];
         }

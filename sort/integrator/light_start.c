@@ -185,10 +185,13 @@ static void start_path(Wave *w, const StartBlock *b, uint32_t k)
 
 static void start_block(Wave *w, StartBlock *b)
 {
+    uint64_t odd = 0;
     draw_emissions(w, b);
-    for (uint32_t k = 0; k < b->count; ++k)
+    for (uint32_t k = 0; k < b->count; ++k) {
         start_path(w, b, k);
-    film_count_light_paths(w->shared->film, b->count);
+        odd += w->pixels[b->sample[k]].sample & 1;
+    }
+    film_count_light_paths(w->shared->film, b->count, odd);
     w->counters.caustic_paths += w->light_paths->is_for_caustics ? b->count : 0;
     b->count = 0;
 }

@@ -373,15 +373,15 @@ static void test_film_splats_add_light(void **state)
     const float wrong[2][3] = {{NAN, 0, 0}, {0, 0x1.1p28f, 0}};
     FilmSample sample = {.rgb = {1, 1, 1}, .alpha = 1};
     for (int i = 0; i < 3; ++i) {
-        film_splat(a, 1, 0, light);
+        film_splat(a, 1, 0, light, false);
         film_commit(a, 1, 0, &sample);
         film_commit(b, 1, 0, &sample);
     }
     for (int i = 0; i < 3; ++i)
-        film_splat(b, 1, 0, light);
-    film_count_light_paths(a, (uint64_t)6 * WIDTH * HEIGHT);
+        film_splat(b, 1, 0, light, false);
+    film_count_light_paths(a, (uint64_t)6 * WIDTH * HEIGHT, 0);
     for (int i = 0; i < 6; ++i)
-        film_count_light_paths(b, (uint64_t)WIDTH * HEIGHT);
+        film_count_light_paths(b, (uint64_t)WIDTH * HEIGHT, 7);
     assert_same(a, b);
     assert_int_equal(film_sample_count(a), 3);
     film_resolve(a, rgba);
@@ -389,7 +389,7 @@ static void test_film_splats_add_light(void **state)
         assert_true(rgba[4 + c] == 1 + light[c] / 2);
     assert_true(rgba[7] == 1);
     for (int i = 0; i < 2; ++i)
-        film_splat(a, 1, 0, wrong[i]);
+        film_splat(a, 1, 0, wrong[i], true);
     assert_int_equal(film_dropped(a).count, 2);
     film_resolve(a, rgba);
     assert_true(rgba[5] == 2.5f);
@@ -519,13 +519,13 @@ static void test_film_partial_files_keep_splats(void **state)
     Error err = {0};
     make_temp(&temp);
     film_commit(film, 1, 0, &(FilmSample){.rgb = {1, 1, 1}, .alpha = 1});
-    film_splat(film, 1, 0, (const float[3]){6, 6, 6});
-    film_count_light_paths(film, (uint64_t)3 * WIDTH * HEIGHT);
+    film_splat(film, 1, 0, (const float[3]){6, 6, 6}, false);
+    film_count_light_paths(film, (uint64_t)3 * WIDTH * HEIGHT, 0);
     assert_int_equal(film_write_partial(film, temp.path, &err), STATUS_OK);
     assert_int_equal(film_read_partial(temp.path, &read, &err), STATUS_OK);
     remove_temp(&temp);
     assert_same(film, read);
-    film_count_light_paths(read, (uint64_t)3 * WIDTH * HEIGHT);
+    film_count_light_paths(read, (uint64_t)3 * WIDTH * HEIGHT, 0);
     assert_int_equal(film_merge(film, read, &err), STATUS_OK);
     film_resolve(film, rgba);
     assert_float_equal(rgba[5], 1 + 12.0f / 9, 1e-6f);

@@ -224,7 +224,7 @@ static void test_film_halves_have_the_shadows_of_catchers(void **state)
     film_destroy(film);
 }
 
-/* Both halves have all light that was splatted. */
+/* Each half has the splats of its own paths of light. */
 static void test_film_halves_have_splats(void **state)
 {
     (void)state;
@@ -235,16 +235,19 @@ static void test_film_halves_have_splats(void **state)
                   .has_splats = true};
     Film *film;
     Error err = {0};
-    float half[PIXELS][4];
+    float half[PIXELS][4], rgba[PIXELS][4];
     assert_int_equal(film_create(&d, &film, &err), STATUS_OK);
     for (uint32_t k = 0; k < 4; ++k)
         film_commit(film, 1, 0, &(FilmSample){.rgb = {1, 1, 1}, .alpha = 1, .is_odd = k & 1});
-    film_splat(film, 1, 0, (const float[3]){8, 8, 8});
-    film_count_light_paths(film, (uint64_t)4 * PIXELS);
+    film_splat(film, 1, 0, (const float[3]){9, 9, 9}, true);
+    film_splat(film, 1, 0, (const float[3]){6, 6, 6}, false);
+    film_count_light_paths(film, (uint64_t)5 * PIXELS, (uint64_t)3 * PIXELS);
     for (int k = 0; k < 2; ++k) {
         film_resolve_aov(film, k ? FILM_AOV_DENOISING_ODD : FILM_AOV_DENOISING_EVEN, half[0]);
-        assert_true(half[1][0] == 3.0f && half[1][3] == 2.0f);
+        assert_true(half[1][0] == 4.0f && half[1][3] == 2.0f);
     }
+    film_resolve(film, rgba[0]);
+    assert_true(rgba[1][0] == 4.0f);
     film_destroy(film);
 }
 
