@@ -65,7 +65,7 @@ struct Film {
     char *notes[FILM_NOTE_COUNT];          /* owned; NULL: "" */
     uint32_t id_offsets[FILM_ID_COUNT];    /* bytes, in the record; 0: not held */
     uint32_t catcher_offset, splat_offset; /* the same */
-    /* Of those whose light the splats are, and of odd samples among them. */
+    /* The paths whose light the splats are, and those of odd samples among them. */
     _Atomic uint64_t light_path_count, odd_light_path_count;
     IdTable id_table;
     uint8_t *pixels; /* owned */
