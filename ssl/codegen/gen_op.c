@@ -346,6 +346,14 @@ static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* The functions of the run time, by operation. */
+#define RT_MATH1(name, f)                                                                          \
+    case IR_##name:                                                                                \
+        return gen_runtime_call(g, #f, (LLVMValueRef[]){a}, 1);
+#define RT_MATH2(name, f)                                                                          \
+    case IR_##name:                                                                                \
+        return gen_runtime_call(g, #f, (LLVMValueRef[]){a, b}, 2);
+
 /* The four functions below return the result of an operation of their kind, or NULL for other operations. */
 
 static LLVMValueRef gen_float_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
@@ -382,15 +390,7 @@ static LLVMValueRef gen_float_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b
         return gen_sqrt(g, a);
     case IR_INVSQRT:
         return gen_inverse_sqrt(g, a);
-#define RT_MATH1(name, f)                                                                          \
-    case IR_##name:                                                                                \
-        return gen_runtime_call(g, #f, (LLVMValueRef[]){a}, 1);
-#define RT_MATH2(name, f)                                                                          \
-    case IR_##name:                                                                                \
-        return gen_runtime_call(g, #f, (LLVMValueRef[]){a, b}, 2);
 #include "ssl/rt/rt_math.inc"
-#undef RT_MATH1
-#undef RT_MATH2
     default:
         return NULL;
     }
@@ -399,19 +399,13 @@ static LLVMValueRef gen_float_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b
 static LLVMValueRef gen_fused_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
 {
     switch (op) {
-#define RT_MATH1(name, f)                                                                          \
-    case IR_##name:                                                                                \
-        return gen_runtime_call(g, #f, (LLVMValueRef[]){a}, 1);
-#define RT_MATH2(name, f)                                                                          \
-    case IR_##name:                                                                                \
-        return gen_runtime_call(g, #f, (LLVMValueRef[]){a, b}, 2);
 #include "ssl/rt/rt_fused.inc"
-#undef RT_MATH1
-#undef RT_MATH2
     default:
         return NULL;
     }
 }
+#undef RT_MATH1
+#undef RT_MATH2
 
 static LLVMValueRef gen_multiply_add(Gen *g, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
