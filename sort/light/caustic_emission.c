@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/light/caustic_light.h"
+#include "sort/light/light_leave.h"
 #include "sort/light/light_state.h"
 #include "sort/light/scene_bounds.h"
 #include "sort/sampling/warp.h"
@@ -125,11 +126,6 @@ static void make_spheres(CausticEmission *e, CausticBox *boxes, uint32_t count)
     e->sphere_count = n;
 }
 
-static float3 get3(const double v[3])
-{
-    return f3((float)v[0], (float)v[1], (float)v[2]);
-}
-
 static bool is_infinite(const Source *s)
 {
     return s->kind == SOURCE_DISTANT || s->kind == SOURCE_ENVIRONMENT;
@@ -165,7 +161,7 @@ static double flux_to(const CausticEmission *e, const Source *s, const Sphere *t
     float3 from = s->position;
     if (s->kind == SOURCE_SHAPE) {
         const LightShape *shape = &e->lights->shapes[s->light];
-        from = get3(shape->centre);
+        from = light_vector(shape->centre);
         flux *= light_shape_area(shape);
     }
     double d = (double)f3_length(f3_sub(from, to->centre));
@@ -297,7 +293,7 @@ static double density_at(const CausticEmission *e, uint32_t index, const Caustic
             pdf = (double)caustic_place_pdf(e->lights, d->light, sphere->centre, d->place) *
                   (double)aim_pdf(sphere,
                                   light_shape_faces(&e->lights->shapes[s->light])
-                                      ? get3(e->lights->shapes[s->light].centre)
+                                      ? light_vector(e->lights->shapes[s->light].centre)
                                       : d->place,
                                   d->direction);
         sum += chance * pdf;
@@ -317,9 +313,10 @@ static float cosine_at(const CausticEmission *e, const Source *s, const CausticD
         return 1.0f;
     const LightShape *shape = &e->lights->shapes[s->light];
     if (shape->kind == SCENE_LIGHT_SPHERE)
-        return maxf(f3_dot(f3_normalize(f3_sub(d->place, get3(shape->centre))), d->direction),
-                    0.0f);
-    float cosine = -f3_dot(get3(shape->axis[2]), d->direction);
+        return maxf(
+            f3_dot(f3_normalize(f3_sub(d->place, light_vector(shape->centre))), d->direction),
+            0.0f);
+    float cosine = -f3_dot(light_vector(shape->axis[2]), d->direction);
     return shape->is_two_sided ? fabsf(cosine) : maxf(cosine, 0.0f);
 }
 
@@ -351,33 +348,12 @@ float caustic_emission_density(const CausticEmission *e, const CausticDeparture 
 
 /* --- drawing --------------------------------------------------------------------------------------- */
 
-/* Returns the pair whose interval holds u. */
-static uint32_t find_pair(const CausticEmission *e, double u)
-{
-    uint32_t low = 0, high = e->pair_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->cumulative[middle] <= u)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static float3 turn_to(float3 direction, float3 n)
-{
-    float3 s, t;
-    f3_frame(n, &s, &t);
-    return f3_normalize(warp_to_frame(direction, s, t, n));
-}
-
 static float3 aim(const Sphere *at, float3 place, float2 u)
 {
     if (holds(at, place))
         return warp_sphere(u);
-    return turn_to(warp_cone(u, one_minus_cos_of(at, place)),
-                   f3_normalize(f3_sub(at->centre, place)));
+    return light_turn(warp_cone(u, one_minus_cos_of(at, place)),
+                      f3_normalize(f3_sub(at->centre, place)));
 }
 
 /* Returns a direction to the environment. */
@@ -400,50 +376,34 @@ static float3 draw_sky(const CausticEmission *e, float2 u, EmittedRay *ray)
 static void leave_from_infinity(const CausticEmission *e, const Source *s, const Sphere *at,
                                 const LightEmissionDraw *draw, EmittedRay *ray)
 {
-    float3 x, y, wi = s->axis;
-    float2 disc = warp_disk(draw->place);
+    float3 wi = s->axis;
     if (s->kind == SOURCE_ENVIRONMENT)
         wi = draw_sky(e, draw->direction, ray);
     else if (s->one_minus_cos > 0.0f)
-        wi = turn_to(warp_cone(draw->direction, s->one_minus_cos), s->axis);
-    f3_frame(wi, &x, &y);
+        wi = light_turn(warp_cone(draw->direction, s->one_minus_cos), s->axis);
     float back = f3_length(f3_sub(at->centre, e->scene.centre)) + e->scene.radius_m;
-    float3 P = f3_madd(f3_madd(at->centre, at->radius_m * disc.x, x), at->radius_m * disc.y, y);
+    float3 P = light_disc_place(at->centre, at->radius_m, wi, draw->place);
     ray->direction = f3_neg(wi);
     ray->from = (SurfacePoint){.P = f3_madd(P, back, wi), .n = ray->direction};
     ray->is_infinite = true;
-}
-
-/* Disks that face the places that they shine on, as seen from far away. */
-static void leave_disc(const LightShape *shape, const Sphere *at, const LightEmissionDraw *draw,
-                       EmittedRay *ray)
-{
-    float3 x, y, centre = get3(shape->centre);
-    float2 disc = warp_disk(draw->place);
-    float radius = (float)shape->radius;
-    ray->direction = aim(at, centre, draw->direction);
-    f3_frame(ray->direction, &x, &y);
-    ray->from.P = f3_madd(f3_madd(centre, radius * disc.x, x), radius * disc.y, y);
-    ray->from.n = ray->direction;
 }
 
 static bool leave_shape(const CausticEmission *e, const Source *s, const Sphere *at,
                         const LightEmissionDraw *draw, EmittedRay *ray)
 {
     const LightShape *shape = &e->lights->shapes[s->light];
+    float3 P = light_vector(shape->centre), n;
     ray->light = s->light;
-    if (light_shape_faces(shape)) {
-        leave_disc(shape, at, draw, ray);
+    if (light_shape_faces(shape)) { /* the place that it shines on, as seen from far away */
+        n = ray->direction = aim(at, P, draw->direction);
+        P = light_disc_place(P, (float)shape->radius, n, draw->place);
     } else {
-        float3 n;
-        if (!caustic_place_sample(e->lights, s->light, at->centre, draw->place, &ray->from.P, &n))
+        if (!caustic_place_sample(e->lights, s->light, at->centre, draw->place, &P, &n))
             return false;
-        ray->direction = aim(at, ray->from.P, draw->direction);
-        ray->from.n = f3_dot(n, ray->direction) < 0.0f ? f3_neg(n) : n;
+        ray->direction = aim(at, P, draw->direction);
+        n = f3_dot(n, ray->direction) < 0.0f ? f3_neg(n) : n;
     }
-    float3 P = ray->from.P, n = ray->from.n;
-    float place = fabsf(n.x * P.x) + fabsf(n.y * P.y) + fabsf(n.z * P.z);
-    ray->from.error_m = LIGHT_SHAPE_ROUNDING * place + (float)shape->plane_error;
+    ray->from = light_rounded_place(P, n, (float)shape->plane_error);
     return true;
 }
 
@@ -458,7 +418,8 @@ static bool is_met(const Source *s)
 bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *draw,
                              EmittedRay *ray, uint32_t *out_light, float *out_density)
 {
-    uint32_t pair = find_pair(e, draw->choice), index = pair / e->sphere_count;
+    uint32_t pair = light_interval(e->cumulative, e->pair_count, draw->choice),
+             index = pair / e->sphere_count;
     const Sphere *at = &e->spheres[pair % e->sphere_count];
     ASSERT(draw->choice >= 0.0 && draw->choice < 1.0 && index < e->source_count);
     const Source *s = e->sources[index];

@@ -6,11 +6,6 @@
 #include "sort/light/scene_bounds.h"
 #include "sort/sampling/warp.h"
 
-static float3 get3(const double v[3])
-{
-    return f3((float)v[0], (float)v[1], (float)v[2]);
-}
-
 static const Source *source_of(const Lights *lights, uint32_t light)
 {
     ASSERT(lights->source_of_light[light] != NO_SOURCE);
@@ -81,9 +76,9 @@ typedef struct FacingFrame {
 
 static FacingFrame facing_frame(const LightShape *shape, float3 n)
 {
-    FacingFrame f = {.n = n, .up = get3(shape->axis[0])};
+    FacingFrame f = {.n = n, .up = light_vector(shape->axis[0])};
     if (fabsf(f3_dot(f.up, n)) > 0.9f)
-        f.up = get3(shape->axis[1]);
+        f.up = light_vector(shape->axis[1]);
     float3 side = f3_cross(f.up, n);
     f.length = f3_length(side);
     f.x = f3_scale(side, 1.0f / f.length);
@@ -112,7 +107,7 @@ static void begin_target(const Lights *lights, uint32_t light, CausticTarget *ou
 
 static bool is_lit_half(const LightShape *shape, float3 from, float3 normal)
 {
-    return f3_dot(f3_sub(from, get3(shape->centre)), normal) > 0.0f;
+    return f3_dot(f3_sub(from, light_vector(shape->centre)), normal) > 0.0f;
 }
 
 /* Returns the density, per area, of a place on the shape with this normal, seen from a point; of a sphere it is the half of it that
@@ -124,7 +119,7 @@ static float place_pdf(const LightShape *shape, float3 from, float3 normal)
     float radius = (float)shape->radius;
     if (shape->kind == SCENE_LIGHT_SPHERE &&
         (!is_lit_half(shape, from, normal) ||
-         f3_length2(f3_sub(from, get3(shape->centre))) <= radius * radius))
+         f3_length2(f3_sub(from, light_vector(shape->centre))) <= radius * radius))
         return 0.0f;
     return 1.0f / (used * area);
 }
@@ -139,7 +134,8 @@ static bool set_shape_pdf(const Lights *lights, const LightShape *shape, float3 
 static bool sample_shape(const Lights *lights, const LightShape *shape, float3 from, float2 u,
                          CausticTarget *out)
 {
-    float3 centre = get3(shape->centre), x = get3(shape->axis[0]), y = get3(shape->axis[1]);
+    float3 centre = light_vector(shape->centre), x = light_vector(shape->axis[0]),
+           y = light_vector(shape->axis[1]);
     float2 at = warp_disk(u);
     out->kind = CAUSTIC_SURFACE;
     if (light_shape_faces(shape)) {
@@ -154,7 +150,7 @@ static bool sample_shape(const Lights *lights, const LightShape *shape, float3 f
     } else {
         if (shape->kind == SCENE_LIGHT_RECTANGLE)
             at = f2(2.0f * u.x - 1.0f, 2.0f * u.y - 1.0f);
-        out->normal = get3(shape->axis[2]);
+        out->normal = light_vector(shape->axis[2]);
         out->place = f3_madd(f3_madd(centre, (float)shape->half_size[0] * at.x, x),
                              (float)shape->half_size[1] * at.y, y);
     }
@@ -202,7 +198,7 @@ bool caustic_place_sample(const Lights *lights, uint32_t light, float3 from, flo
 float caustic_place_pdf(const Lights *lights, uint32_t light, float3 from, float3 place)
 {
     const LightShape *shape = &lights->shapes[light];
-    return place_pdf(shape, from, f3_normalize(f3_sub(place, get3(shape->centre))));
+    return place_pdf(shape, from, f3_normalize(f3_sub(place, light_vector(shape->centre))));
 }
 
 static bool is_caustic(const Lights *lights, uint32_t light)
@@ -219,7 +215,7 @@ bool caustic_target_met(const Lights *lights, uint32_t light, float3 from, const
     if (!is_caustic(lights, light))
         return false;
     const LightShape *shape = &lights->shapes[light];
-    float3 centre = get3(shape->centre), met = f3_madd(ray->origin, t, ray->direction);
+    float3 centre = light_vector(shape->centre), met = f3_madd(ray->origin, t, ray->direction);
     begin_target(lights, light, out);
     out->kind = CAUSTIC_SURFACE;
     out->place = met;
@@ -234,7 +230,7 @@ bool caustic_target_met(const Lights *lights, uint32_t light, float3 from, const
     } else if (shape->kind == SCENE_LIGHT_SPHERE) {
         out->normal = f3_normalize(f3_sub(met, centre));
     } else {
-        out->normal = get3(shape->axis[2]);
+        out->normal = light_vector(shape->axis[2]);
     }
     return set_shape_pdf(lights, shape, from, out);
 }

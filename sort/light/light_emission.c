@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "sort/light/light_leave.h"
 #include "sort/light/light_state.h"
 #include "sort/light/scene_bounds.h"
 #include "sort/sampling/warp.h"
@@ -190,37 +191,10 @@ void light_emission_destroy(LightEmission *e)
 static uint32_t find(const double *sums, uint32_t count, double u, double *out_rest,
                      double *out_chance)
 {
-    uint32_t low = 0, high = count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sums[middle] <= u)
-            low = middle;
-        else
-            high = middle;
-    }
+    uint32_t low = light_interval(sums, count, u);
     *out_chance = sums[low + 1] - sums[low];
     *out_rest = *out_chance > 0.0 ? fmin((u - sums[low]) / *out_chance, 1.0 - 0x1p-53) : 0.0;
     return low;
-}
-
-static float3 get3(const double v[3])
-{
-    return f3((float)v[0], (float)v[1], (float)v[2]);
-}
-
-/* Turns a direction about +z to one about n. */
-static float3 turn_to(float3 direction, float3 n)
-{
-    float3 s, t;
-    f3_frame(n, &s, &t);
-    return f3_normalize(warp_to_frame(direction, s, t, n));
-}
-
-/* The place on a surface, whose coordinates are rounded. */
-static SurfacePoint rounded_place(float3 P, float3 n, float error_m)
-{
-    float place = fabsf(n.x * P.x) + fabsf(n.y * P.y) + fabsf(n.z * P.z);
-    return (SurfacePoint){.P = P, .n = n, .error_m = LIGHT_SHAPE_ROUNDING * place + error_m};
 }
 
 /* Sets the power of light that leaves into a solid angle of `weight` times the density of its direction. */
@@ -238,7 +212,7 @@ static bool sample_point(const Source *s, const LightEmissionDraw *draw, double 
         float one_minus_cos = 1.0f - s->cos_outer;
         if (!(one_minus_cos > 0.0f))
             return false;
-        ray->direction = turn_to(warp_cone(draw->direction, one_minus_cos), f3_neg(s->axis));
+        ray->direction = light_turn(warp_cone(draw->direction, one_minus_cos), f3_neg(s->axis));
         angles = 1.0 / (double)warp_cone_pdf(one_minus_cos);
         share = source_spot_falloff(s, -f3_dot(ray->direction, s->axis));
     } else {
@@ -253,14 +227,11 @@ static bool sample_point(const Source *s, const LightEmissionDraw *draw, double 
 static bool sample_facing(const Source *s, const LightShape *shape, const LightEmissionDraw *draw,
                           double chance, EmittedRay *ray)
 {
-    float3 x, y;
-    float2 disc = warp_disk(draw->place);
-    float radius = (float)shape->radius;
     if (!sample_point(s, draw, chance, ray))
         return false;
-    f3_frame(ray->direction, &x, &y);
-    float3 P = f3_madd(f3_madd(get3(shape->centre), radius * disc.x, x), radius * disc.y, y);
-    ray->from = rounded_place(P, ray->direction, 0.0f);
+    float3 P = light_disc_place(light_vector(shape->centre), (float)shape->radius, ray->direction,
+                                draw->place);
+    ray->from = light_rounded_place(P, ray->direction, 0.0f);
     ray->power = spectrum_scale(ray->power, (float)light_shape_area(shape));
     return true;
 }
@@ -270,19 +241,19 @@ static double send_from_surface(const LightShape *shape, float3 n, float2 u, Emi
 {
     double c = shape ? shape->cot_spread : 0.0, area = shape ? light_shape_area(shape) : 1.0;
     if (c == 0.0) {
-        ray->direction = turn_to(warp_hemisphere_cosine(u), n);
+        ray->direction = light_turn(warp_hemisphere_cosine(u), n);
         return area * (double)SORT_PI;
     }
     double root = sqrt(1.0 + c * c);
     float one_minus_cos = (float)(1.0 / ((root + c) * root));
-    ray->direction = turn_to(warp_cone(u, one_minus_cos), n);
+    ray->direction = light_turn(warp_cone(u, one_minus_cos), n);
     return area * (double)f3_dot(ray->direction, n) / (double)warp_cone_pdf(one_minus_cos);
 }
 
 static bool sample_shape(const Source *s, const LightShape *shape, const LightEmissionDraw *draw,
                          double chance, EmittedRay *ray)
 {
-    float3 n, P = get3(shape->centre);
+    float3 n, P = light_vector(shape->centre);
     double sides = 1.0;
     ray->light = s->light;
     if (light_shape_faces(shape))
@@ -294,13 +265,13 @@ static bool sample_shape(const Source *s, const LightShape *shape, const LightEm
         float2 at = shape->kind == SCENE_LIGHT_RECTANGLE
                         ? f2(2.0f * draw->place.x - 1.0f, 2.0f * draw->place.y - 1.0f)
                         : warp_disk(draw->place);
-        P = f3_madd(f3_madd(P, (float)shape->half_size[0] * at.x, get3(shape->axis[0])),
-                    (float)shape->half_size[1] * at.y, get3(shape->axis[1]));
+        P = f3_madd(f3_madd(P, (float)shape->half_size[0] * at.x, light_vector(shape->axis[0])),
+                    (float)shape->half_size[1] * at.y, light_vector(shape->axis[1]));
         bool is_back = shape->is_two_sided && draw->side < 0.5f;
-        n = is_back ? get3(shape->axis[2]) : f3_neg(get3(shape->axis[2]));
+        n = is_back ? light_vector(shape->axis[2]) : f3_neg(light_vector(shape->axis[2]));
         sides = shape->is_two_sided ? 2.0 : 1.0;
     }
-    ray->from = rounded_place(P, n, (float)shape->plane_error);
+    ray->from = light_rounded_place(P, n, (float)shape->plane_error);
     double flux = sides * send_from_surface(shape, n, draw->direction, ray);
     flux *= (double)source_shape_share(s, shape, f3_neg(ray->direction));
     set_power(ray, s->emission, flux, chance);
@@ -332,7 +303,7 @@ static bool sample_mesh(const LightEmission *e, uint32_t source, const LightEmis
     bool is_both = sides == (LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK);
     if (sides == LIGHT_EMITS_BACK || (is_both && draw->side < 0.5f))
         n = f3_neg(n);
-    ray->from = rounded_place(f3_madd(f3_madd(p[0], b.x, edge1), b.y, edge2), n, 0.0f);
+    ray->from = light_rounded_place(f3_madd(f3_madd(p[0], b.x, edge1), b.y, edge2), n, 0.0f);
     double flux = send_from_surface(NULL, n, draw->direction, ray) * (is_both ? 2.0 : 1.0);
     set_power(ray, spectrum_splat(1.0f), 0.5 * (double)area2 * flux, part * chance);
     return true;
@@ -341,11 +312,7 @@ static bool sample_mesh(const LightEmission *e, uint32_t source, const LightEmis
 /* Sends a ray into the scene from a disc across the direction wi to the source. Returns the area of the disc. */
 static double send_from_disc(const LightEmission *e, float3 wi, float2 u, EmittedRay *ray)
 {
-    float3 x, y;
-    float2 disc = warp_disk(u);
-    f3_frame(wi, &x, &y);
-    float3 P = f3_madd(e->centre, e->radius_m, wi);
-    P = f3_madd(f3_madd(P, e->radius_m * disc.x, x), e->radius_m * disc.y, y);
+    float3 P = light_disc_place(f3_madd(e->centre, e->radius_m, wi), e->radius_m, wi, u);
     ray->direction = f3_neg(wi);
     ray->from = (SurfacePoint){.P = P, .n = ray->direction};
     ray->is_infinite = true;
@@ -358,7 +325,7 @@ static bool sample_distant(const LightEmission *e, const Source *s, const LightE
     float3 wi = s->axis;
     double angles = 1.0;
     if (s->one_minus_cos > 0.0f) {
-        wi = turn_to(warp_cone(draw->direction, s->one_minus_cos), s->axis);
+        wi = light_turn(warp_cone(draw->direction, s->one_minus_cos), s->axis);
         angles = 1.0 / (double)warp_cone_pdf(s->one_minus_cos);
     }
     set_power(ray, s->emission, angles * send_from_disc(e, wi, draw->place, ray), chance);

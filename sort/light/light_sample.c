@@ -37,14 +37,7 @@ static double extend_bits(float2 u)
 /* Takes the infinite source whose interval of the running sums holds u, by their power. */
 static void take_by_power(const Lights *lights, double u, float p_local, uint32_t k, Choice *choice)
 {
-    uint32_t low = 0, high = lights->count - lights->infinite_first;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lights->cumulative[middle] <= u)
-            low = middle;
-        else
-            high = middle;
-    }
+    uint32_t low = light_interval(lights->cumulative, lights->count - lights->infinite_first, u);
     double begin = lights->cumulative[low];
     const Source *s = &lights->sources[lights->infinite_first + low];
     ASSERT(lights->infinite_first + low < lights->count);

@@ -118,6 +118,26 @@ struct Lights {
     CausticScene caustics;
 };
 
+/* Returns the interval of `count` that holds u: sums[k] <= u < sums[k + 1], of rising sums. */
+static inline uint32_t light_interval(const double *sums, uint32_t count, double u)
+{
+    uint32_t low = 0, high = count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sums[middle] <= u)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Returns a place or an axis of a shape, rounded. */
+static inline float3 light_vector(const double v[3])
+{
+    return f3((float)v[0], (float)v[1], (float)v[2]);
+}
+
 /* Fills lights->caustics, once the sources are there (caustic_light.c). STATUS_NO_MEMORY. */
 Status caustic_scene_build(Lights *lights, Error *err) SORT_MUST_CHECK;
 
