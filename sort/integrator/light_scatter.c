@@ -6,6 +6,30 @@
 /* Light that comes in flatter than this is none: its share of a flat surface is lost in rounding. */
 #define COS_MIN 1e-6f
 
+/* --- what paths that look for caustics do ------------------------------------------------------------ */
+
+static const SceneLightVisibility *visibility_of(const Wave *w, uint32_t i)
+{
+    const Scene *scene = w->shared->scene;
+    uint32_t light = w->light_paths->trails[i].caustic_light;
+    return light == CAUSTIC_SKY ? &scene->environment.visibility : &scene->lights[light].visibility;
+}
+
+/* Paths that look for caustics are joined where they come from a caster to a receiver. */
+static bool is_joined(const Wave *w, uint32_t i)
+{
+    return !w->light_paths->is_for_caustics ||
+           (w->paths[i].depth > 0 && caustic_paths_reach(w, w->hits.shape[i]) &&
+            wave_light_reaches(visibility_of(w, i), w->paths[i].depth, 0));
+}
+
+/* They go on at casters alone. */
+static bool is_scattered(const Wave *w, uint32_t i)
+{
+    return !w->light_paths->is_for_caustics ||
+           caustic_paths_pass(w, w->hits.shape[i], w->materials[i]);
+}
+
 /* --- surfaces as others see them ------------------------------------------------------------------- */
 
 /* Computes the surfaces of `count` <= SSL_BLOCK views of one material. is_seen: by the camera. */
@@ -164,7 +188,7 @@ static void join_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t mate
     uint32_t count = 0;
     for (uint32_t k = 0; k < n; ++k) {
         SurfaceLane surface = {&w->surfaces[k / SSL_BLOCK], k % SSL_BLOCK};
-        if (!p->trails[paths[k]].is_dark)
+        if (!p->trails[paths[k]].is_dark && is_joined(w, paths[k]))
             count += join(w, paths[k], surface, &p->views[count], &p->links[count]);
     }
     run_views(w, count, material, true, splat_block);
@@ -294,20 +318,13 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
     }
 }
 
-static const SceneLightVisibility *visibility_of(const Wave *w, uint32_t i)
-{
-    const Scene *scene = w->shared->scene;
-    uint32_t light = w->light_paths->trails[i].caustic_light;
-    return light == CAUSTIC_SKY ? &scene->environment.visibility : &scene->lights[light].visibility;
-}
-
 /* Returns whether a path goes on by a lobe with these SSL_LOBE_*: if it looks for caustics by a smooth one, which lets paths of the
  * camera see the light. */
 static bool goes_on(const Wave *w, uint32_t i, uint32_t flags)
 {
     const Path *path = &w->paths[i];
     if (!w->light_paths->is_for_caustics)
-        return true;
+        return flags != 0;
     const SceneLightVisibility *visibility = visibility_of(w, i);
     uint32_t ray = flags & SSL_LOBE_TRANSMISSION ? SCENE_RAYS_TRANSMISSION : SCENE_RAYS_GLOSSY;
     bool is_seen = path->depth > 0 || !(visibility->invisible_to & ray);
@@ -322,7 +339,7 @@ static void scatter_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t m
     uint32_t count = 0;
     for (uint32_t k = 0; k < n; ++k) {
         const LightScatter *drawn = &p->drawn[paths[k]];
-        if (drawn->flags != 0 && drawn->pdf > 0.0f && goes_on(w, paths[k], drawn->flags))
+        if (is_scattered(w, paths[k]) && drawn->pdf > 0.0f && goes_on(w, paths[k], drawn->flags))
             p->views[count++] = (LightView){.path = paths[k], .wo = drawn->wi, .distance_m = 1.0f};
         else
             w->paths[paths[k]].flags |= PATH_DEAD;
@@ -332,67 +349,38 @@ static void scatter_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t m
 
 /* --- the stage ------------------------------------------------------------------------------------- */
 
-static void find_chunk(Wave *w, const uint32_t *paths, uint32_t n, uint32_t material)
+static void shade_chunk(Wave *w, const uint32_t *paths, uint32_t n)
 {
+    uint32_t material = w->materials[paths[0]];
+    bool scatters = false;
+    for (uint32_t k = 0; k < n; ++k)
+        scatters |= is_scattered(w, paths[k]);
     for (uint32_t first = 0; first < n; first += SSL_BLOCK)
         wave_find_surfaces(w, paths + first, n - first < SSL_BLOCK ? n - first : SSL_BLOCK,
                            material, w->reads.surface[material], &w->surfaces[first / SSL_BLOCK]);
-}
-
-static void join_paths(Wave *w, const uint32_t *paths, uint32_t n)
-{
-    uint32_t material = w->materials[paths[0]];
-    find_chunk(w, paths, n, material);
+    if (scatters) {
+        shade_run(w->shade, material, SSL_KERNEL_SHADE, w->surfaces, n);
+        for (uint32_t first = 0; first < n; first += SSL_BLOCK)
+            light_paths_draw(w, paths + first, first, material);
+    }
     join_chunk(w, paths, n, material);
-}
-
-static void scatter_paths(Wave *w, const uint32_t *paths, uint32_t n)
-{
-    uint32_t material = w->materials[paths[0]];
-    find_chunk(w, paths, n, material);
-    shade_run(w->shade, material, SSL_KERNEL_SHADE, w->surfaces, n);
-    for (uint32_t first = 0; first < n; first += SSL_BLOCK)
-        light_paths_draw(w, paths + first, first, material);
     scatter_chunk(w, paths, n, material);
-}
-
-/* Paths that look for caustics are joined where they come from a caster to a receiver. */
-static bool is_joined(const Wave *w, uint32_t i)
-{
-    return !w->light_paths->is_for_caustics ||
-           (w->paths[i].depth > 0 && caustic_paths_reach(w, w->hits.shape[i]) &&
-            wave_light_reaches(visibility_of(w, i), w->paths[i].depth, 0));
-}
-
-/* They go on at casters alone. */
-static bool is_scattered(const Wave *w, uint32_t i)
-{
-    return !w->light_paths->is_for_caustics ||
-           caustic_paths_pass(w, w->hits.shape[i], w->materials[i]);
-}
-
-/* Runs `shade` for the paths that met surfaces and are `wanted`, by material. */
-static void shade_those(Wave *w, bool (*is_wanted)(const Wave *w, uint32_t i),
-                        void (*shade)(Wave *w, const uint32_t *paths, uint32_t n))
-{
-    uint32_t count = 0, n;
-    for (uint32_t i = 0; i < w->count; ++i)
-        if (!(w->paths[i].flags & PATH_DEAD) && hit_is_mesh(w->hits.shape[i]) && is_wanted(w, i))
-            w->members[count++] = i;
-    wave_group(w, count);
-    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count)) > 0; begin += n)
-        shade(w, w->order + begin, n);
 }
 
 void light_paths_shade(Wave *w)
 {
+    uint32_t count = 0, n;
     w->shadow.count = 0;
-    for (uint32_t i = 0; i < w->count; ++i)
-        if (!(w->paths[i].flags & PATH_DEAD) && hit_is_mesh(w->hits.shape[i]))
-            w->materials[i] = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
-    shade_those(w, is_joined, join_paths);
-    for (uint32_t i = 0; i < w->count; ++i)
-        if (hit_is_mesh(w->hits.shape[i]) && !is_scattered(w, i))
+    for (uint32_t i = 0; i < w->count; ++i) {
+        if (w->paths[i].flags & PATH_DEAD || !hit_is_mesh(w->hits.shape[i]))
+            continue;
+        w->materials[i] = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
+        if (is_joined(w, i) || is_scattered(w, i))
+            w->members[count++] = i;
+        else
             w->paths[i].flags |= PATH_DEAD;
-    shade_those(w, is_scattered, scatter_paths);
+    }
+    wave_group(w, count);
+    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count)) > 0; begin += n)
+        shade_chunk(w, w->order + begin, n);
 }
