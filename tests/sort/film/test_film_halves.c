@@ -14,17 +14,19 @@
 
 enum { WIDTH = 5, HEIGHT = 3, PIXELS = WIDTH * HEIGHT, SAMPLES = 13 };
 
-static Film *make_film(FilmAovSet aovs, bool has_catchers)
+static Film *make_film_of(FilmDesc d)
 {
-    FilmDesc d = {.size_bytes = sizeof d,
-                  .width = WIDTH,
-                  .height = HEIGHT,
-                  .aovs = aovs,
-                  .has_catchers = has_catchers};
+    d.size_bytes = sizeof d;
+    d.width = WIDTH, d.height = HEIGHT;
     Film *film;
     Error err = {0};
     assert_int_equal(film_create(&d, &film, &err), STATUS_OK);
     return film;
+}
+
+static Film *make_film(FilmAovSet aovs, bool has_catchers)
+{
+    return make_film_of((FilmDesc){.aovs = aovs, .has_catchers = has_catchers});
 }
 
 static float random_unit(uint32_t pixel, uint32_t sample, uint32_t channel)
@@ -228,15 +230,8 @@ static void test_film_halves_have_the_shadows_of_catchers(void **state)
 static void test_film_halves_have_splats(void **state)
 {
     (void)state;
-    FilmDesc d = {.size_bytes = sizeof d,
-                  .width = WIDTH,
-                  .height = HEIGHT,
-                  .aovs = FILM_DENOISING,
-                  .has_splats = true};
-    Film *film;
-    Error err = {0};
+    Film *film = make_film_of((FilmDesc){.aovs = FILM_DENOISING, .has_splats = true});
     float half[PIXELS][4], rgba[PIXELS][4];
-    assert_int_equal(film_create(&d, &film, &err), STATUS_OK);
     for (uint32_t k = 0; k < 4; ++k)
         film_commit(film, 1, 0, &(FilmSample){.rgb = {1, 1, 1}, .alpha = 1, .is_odd = k & 1});
     film_splat(film, 1, 0, (const float[3]){9, 9, 9}, true);
