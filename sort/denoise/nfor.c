@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "sort/denoise/fireflies.h"
 #include "sort/denoise/nfor_planes.h"
 #include "sort/wide/wide.h"
 #include <stdatomic.h>
@@ -50,22 +51,31 @@ static size_t pixel_at(const Nfor *n, uint32_t x, uint32_t y)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool are_finite(const float *values, uint32_t count)
+/* What is larger is no light. Squares of differences of what is less are finite. */
+#define HUGE_NUMBER 1e15f
+/* Variance of pixels that take no part: whatever they are compared with is not unlike them. */
+#define UNKNOWN (HUGE_NUMBER * HUGE_NUMBER)
+
+static bool are_less(const float *values, uint32_t count, float most)
 {
-    float sum = 0.0f;
+    bool all = true;
     for (uint32_t c = 0; c < count; ++c)
-        sum += values[c] * 0.0f;
-    return sum == 0.0f;
+        all &= fabsf(values[c]) < most;
+    return all;
 }
 
 static bool takes_part(const NforInput *in, size_t i)
 {
-    return in->even[4 * i + 3] > 0.0f && in->odd[4 * i + 3] > 0.0f &&
-           are_finite(in->even + 4 * i, 4) && are_finite(in->odd + 4 * i, 4) &&
-           are_finite(in->variance + i, 1) && (!in->light || are_finite(in->light + 3 * i, 3)) &&
-           are_finite(in->albedo + 3 * i, 3) && are_finite(in->normal + 3 * i, 3) &&
-           are_finite(in->depth + i, 1) && are_finite(in->odd_albedo + 3 * i, 3) &&
-           are_finite(in->odd_normal + 3 * i, 3) && are_finite(in->odd_depth + i, 1);
+    const float *const guides[] = {in->albedo, in->normal, in->odd_albedo, in->odd_normal};
+    bool takes =
+        in->even[4 * i + 3] > 0.0f && in->odd[4 * i + 3] > 0.0f &&
+        are_less(in->even + 4 * i, 4, HUGE_NUMBER) && are_less(in->odd + 4 * i, 4, HUGE_NUMBER) &&
+        are_less(in->variance + i, 1, UNKNOWN) && are_less(in->depth + i, 1, HUGE_NUMBER) &&
+        are_less(in->odd_depth + i, 1, HUGE_NUMBER) &&
+        (!in->light || are_less(in->light + 3 * i, 3, HUGE_NUMBER));
+    for (size_t k = 0; k < SORT_COUNT_OF(guides); ++k)
+        takes &= are_less(guides[k] + 3 * i, 3, HUGE_NUMBER);
+    return takes;
 }
 
 /* A surface without end is a line in the picture as far as 1 / distance goes. */
@@ -81,18 +91,39 @@ static void set_guide(const Nfor *n, uint32_t guide, size_t at, float all, float
     plane_of(n, n->guide[EVEN], guide)[at] = (all - part * odd) / (1.0f - part);
 }
 
-static void read_pixel(const Nfor *n, size_t i, size_t at)
+/* Returns the brightness that differs between the halves, scaled as said. */
+static float halves_apart(const NforInput *in, size_t i, float even_scale, float odd_scale)
+{
+    float sum = 0.0f;
+    for (uint32_t c = 0; c < 3; ++c)
+        sum += fabsf(even_scale * in->even[4 * i + c] - odd_scale * in->odd[4 * i + c]);
+    return sum;
+}
+
+static void read_colors(const Nfor *n, uint32_t x, uint32_t y, size_t i, size_t at)
+{
+    const NforInput *in = n->in;
+    const FireflyPicture picture = {{in->even, in->odd}, in->width, in->height};
+    float even = firefly_scale(&picture, EVEN, x, y), odd = firefly_scale(&picture, ODD, x, y);
+    for (uint32_t c = 0; c < 3; ++c) {
+        plane_of(n, n->color[EVEN], c)[at] = even * in->even[4 * i + c];
+        plane_of(n, n->color[ODD], c)[at] = odd * in->odd[4 * i + c];
+    }
+    /* What was cut was the noise, too. */
+    bool is_cut = even < 1.0f || odd < 1.0f;
+    float left = is_cut ? halves_apart(in, i, even, odd) / halves_apart(in, i, 1.0f, 1.0f) : 1.0f;
+    n->spare[at] = in->variance[i] * left * left;
+}
+
+static void read_guides(const Nfor *n, size_t i, size_t at)
 {
     const NforInput *in = n->in;
     float even = in->even[4 * i + 3], odd = in->odd[4 * i + 3], part = odd / (even + odd);
     for (uint32_t c = 0; c < 3; ++c) {
-        plane_of(n, n->color[EVEN], c)[at] = in->even[4 * i + c];
-        plane_of(n, n->color[ODD], c)[at] = in->odd[4 * i + c];
         set_guide(n, c, at, in->albedo[3 * i + c], in->odd_albedo[3 * i + c], part);
         set_guide(n, 3 + c, at, in->normal[3 * i + c], in->odd_normal[3 * i + c], part);
     }
     set_guide(n, 6, at, nearness(in->depth[i]), nearness(in->odd_depth[i]), part);
-    n->spare[at] = in->variance[i];
 }
 
 static void read_row(void *data, uint32_t y)
@@ -102,8 +133,10 @@ static void read_row(void *data, uint32_t y)
         size_t i = (size_t)y * n->in->width + x, at = pixel_at(n, x, y);
         bool is_hole = !takes_part(n->in, i);
         n->hole[at] = is_hole ? NFOR_FAR : 0.0f;
-        if (!is_hole)
-            read_pixel(n, i, at);
+        if (is_hole)
+            continue;
+        read_colors(n, x, y, i, at);
+        read_guides(n, i, at);
     }
 }
 
@@ -152,9 +185,9 @@ static void set_variances(void *data, uint32_t y)
     const Nfor *n = w->n;
     for (uint32_t x = 0; x < n->in->width; ++x) {
         size_t i = (size_t)y * n->in->width + x, at = pixel_at(n, x, y);
-        if (n->hole[at] > 0.0f)
-            continue;
-        for (uint32_t c = 0; c < 3; ++c) {
+        for (uint32_t c = 0; c < 3 && n->hole[at] > 0.0f; ++c)
+            plane_of(n, n->variance[EVEN], c)[at] = plane_of(n, n->variance[ODD], c)[at] = UNKNOWN;
+        for (uint32_t c = 0; c < 3 && n->hole[at] == 0.0f; ++c) {
             float even = plane_of(n, n->color[EVEN], c)[at],
                   odd = plane_of(n, n->color[ODD], c)[at];
             float mean = share(n->in, i, EVEN) * even + share(n->in, i, ODD) * odd;
@@ -213,7 +246,7 @@ static void add_guide_floor(void *data, uint32_t y)
     for (uint32_t x = 0; x < n->in->width; ++x) {
         size_t at = pixel_at(n, x, y);
         float scale = w->guide == NFOR_GUIDES - 1 ? even[at] : 1.0f;
-        to[at] += EQUAL * EQUAL * scale * scale + TINY;
+        to[at] += EQUAL * EQUAL * scale * scale + TINY + (n->hole[at] > 0.0f ? UNKNOWN : 0.0f);
     }
 }
 

@@ -1,5 +1,6 @@
 /* Denoising by nonlinearly weighted first-order regression [Bitterli2016], of two halves of the samples.
  *
+ *   halves: fireflies are cut (fireflies.h)
  *   halves, guides --prefilter--> features --+
  *   halves, variance --weights--+            |
  *                               +--regression of each half by the weights of the other, for two bandwidths
@@ -24,7 +25,7 @@ typedef struct NforInput {
     size_t size_bytes;      /* sizeof(NforInput) */
     uint32_t width, height; /* 1 .. 65535 */
     /* RGB of the samples of even and of odd number, and how many they are. Where one of them has none, or a number is not
-     * finite, the pixel stays what the result array holds. */
+     * finite or above 1e15, the pixel stays what the result array holds. */
     const float *even, *odd;
     const float *variance; /* of the mean luminance of all samples */
     const float *light;    /* RGB that is no noise: added to the result. NULL: none */

@@ -366,19 +366,123 @@ static void test_nfor_leaves_holes(void **state)
     release(&p);
 }
 
-/* A single sample that met a small light is spread, not kept and not lost. */
-static void test_nfor_spreads_fireflies(void **state)
+/* What is around a pixel that is no number is denoised as well as the rest. */
+static void test_nfor_denoises_beside_holes(void **state)
 {
     (void)state;
     Picture p = make(80, 80);
+    double error = 0.0;
+    draw(&p, constant, 10.0f);
+    add_noise(&p, 0.02f);
+    for (uint32_t k = 0; k < 16; ++k) {
+        size_t i = (size_t)(10 + 20 * (k / 4)) * 80 + 10 + 20 * (k % 4);
+        *(k % 2 ? &p.even[4 * i] : &p.odd[4 * i + 2]) = k % 4 < 2 ? NAN : INFINITY;
+        if (k % 3 == 0)
+            p.normal[3 * i] = NAN;
+    }
+    run(&p);
+    for (uint32_t k = 0; k < 16; ++k)
+        for (uint32_t c = 0; c < 3; ++c) {
+            size_t i = (size_t)(10 + 20 * (k / 4)) * 80 + 11 + 20 * (k % 4);
+            double d = (double)p.out[4 * i + c] - (double)p.truth[3 * i + c];
+            error += d * d / (16.0 * 3.0);
+        }
+    assert_true(error < 0.1 * 0.02 * 0.02);
+    release(&p);
+}
+
+/* Adds a sample of much light to a pixel of the odd half, which has eight. */
+static void add_firefly(Picture *p, size_t i, float brightness)
+{
+    for (uint32_t c = 0; c < 3; ++c)
+        p->odd[4 * i + c] += brightness / 8.0f;
+    p->variance[i] += brightness * brightness / 256.0f;
+}
+
+/* Single samples that met a small light leave no square, whose corners would be below what is right, of the size of windows. */
+static void test_nfor_removes_fireflies(void **state)
+{
+    (void)state;
+    Picture p = make(120, 80);
     draw(&p, constant, 1.0f);
     add_noise(&p, 0.02f);
-    size_t i = 40 * 80 + 40;
-    for (uint32_t c = 0; c < 3; ++c)
-        p.odd[4 * i + c] = 50.0f;
-    p.variance[i] = 25.0f * 25.0f;
+    add_firefly(&p, 40 * 120 + 40, 3000.0f);
+    add_firefly(&p, 43 * 120 + 42, 1e5f); /* near another */
+    add_firefly(&p, 3 * 120 + 90, 1e15f);
+    add_firefly(&p, 79 * 120 + 119, 3000.0f); /* in the corner */
     run(&p);
-    assert_true(p.out[4 * i] < 5.0f);
+    for (size_t i = 0; i < p.count; ++i)
+        for (uint32_t c = 0; c < 3; ++c)
+            assert_float_equal(p.out[4 * i + c], p.truth[3 * i + c], 0.1f);
+    release(&p);
+}
+
+/* Small lights and a line of light, a thousand times as bright as what is around them, are in both halves. */
+static bool is_bright(uint32_t x, uint32_t y)
+{
+    return (x % 20 == 10 && y % 20 == 10) || y == 5;
+}
+
+static float sparkles(uint32_t x, uint32_t y, uint32_t c)
+{
+    return is_bright(x, y) ? 100.0f : constant(x, y, c) * 0.2f;
+}
+
+static void test_nfor_keeps_small_lights(void **state)
+{
+    (void)state;
+    Picture p = make(120, 80);
+    draw(&p, sparkles, 1.0f);
+    add_noise(&p, 0.02f);
+    run(&p);
+    assert_true(contrast_kept(&p, is_bright) > 0.99);
+    for (uint32_t x = 0; x < 120; ++x)
+        assert_float_equal(p.out[4 * (5 * 120 + x)], 100.0f, 1.0f);
+    release(&p);
+}
+
+/* Light that few samples find, but everywhere, is kept: it is no less light than what all find. */
+static void test_nfor_keeps_light_found_rarely(void **state)
+{
+    (void)state;
+    Picture p = make(120, 80);
+    draw(&p, constant, 1e-3f);
+    add_noise(&p, 0.0f);
+    double sum = 0.0, expected = 0.0;
+    for (size_t i = 0; i < p.count; ++i) {
+        uint64_t chance = hash_mix64(i);
+        float *half = chance & 1 ? p.odd : p.even;
+        for (uint32_t c = 0; chance % 20 < 2 && c < 3; ++c)
+            half[4 * i + c] = 1.0f;
+        p.variance[i] = chance % 20 < 2 ? 0.25f : 0.0f;
+        expected += 0.5 * (double)(p.even[4 * i] + p.odd[4 * i]);
+    }
+    run(&p);
+    for (size_t i = 0; i < p.count; ++i)
+        sum += (double)p.out[4 * i];
+    assert_true(fabs(sum - expected) < 0.1 * expected);
+    release(&p);
+}
+
+/* Numbers near the largest ones leave their pixels as they were, and others have numbers. */
+static void test_nfor_survives_huge_numbers(void **state)
+{
+    (void)state;
+    Picture p = make(60, 40);
+    draw(&p, constant, 1.0f);
+    add_noise(&p, 0.02f);
+    for (size_t i = 1000; i < 1004; ++i)
+        p.even[4 * i] = p.odd[4 * i] = 3e38f;
+    p.variance[1500] = 3e38f;
+    p.albedo[3 * 500] = p.normal[3 * 700 + 1] = 3e38f;
+    run(&p);
+    for (size_t i = 0; i < p.count; ++i)
+        for (uint32_t c = 0; c < 3; ++c)
+            if (i < 1000 || i >= 1004)
+                assert_float_equal(p.out[4 * i + c],
+                                   i == 1500 || i == 500 || i == 700 ? p.out[4 * i + c]
+                                                                     : p.truth[3 * i + c],
+                                   0.05f);
     release(&p);
 }
 
@@ -477,7 +581,11 @@ int main(void)
         cmocka_unit_test(test_nfor_keeps_bump_edges),
         cmocka_unit_test(test_nfor_has_the_same_bits),
         cmocka_unit_test(test_nfor_leaves_holes),
-        cmocka_unit_test(test_nfor_spreads_fireflies),
+        cmocka_unit_test(test_nfor_denoises_beside_holes),
+        cmocka_unit_test(test_nfor_removes_fireflies),
+        cmocka_unit_test(test_nfor_keeps_small_lights),
+        cmocka_unit_test(test_nfor_keeps_light_found_rarely),
+        cmocka_unit_test(test_nfor_survives_huge_numbers),
         cmocka_unit_test(test_nfor_stays_above_black),
         cmocka_unit_test(test_nfor_adds_light),
         cmocka_unit_test(test_nfor_refuses),
