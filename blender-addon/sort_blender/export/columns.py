@@ -68,10 +68,15 @@ class MeshColumns:
 
     @cached_property
     def vertex_normals(self) -> np.ndarray | None:
-        """float32 [vertices, 3]; None: corners of a vertex may differ, or Blender does not say."""
-        if getattr(self._mesh, "normals_domain", "") != "POINT":
+        """float32 [vertices, 3]; None: corners of a vertex may differ."""
+        if not (self._mesh.normals_domain == "POINT" if has_corner_normals(self._mesh) else self._has_normals_of_vertices):
             return None
         return get(self._mesh.vertex_normals, "vector", np.float32, 3)
+
+    @property
+    def _has_normals_of_vertices(self) -> bool:
+        """Of a mesh that is told to compute normals of corners."""
+        return not self._mesh.use_auto_smooth and not self._mesh.has_custom_normals and bool(self.is_smooth.all())
 
     @cached_property
     def uv(self) -> dict[str, np.ndarray]:
@@ -113,7 +118,7 @@ class MeshColumns:
 def find_normals(mesh: bpy.types.Mesh) -> None:
     """Has Blender compute the normals that MeshColumns will read of a copy of `mesh`, which share them. Not of large meshes, where waking threads
     takes no time, and keeping all normals would take memory."""
-    domain = getattr(mesh, "normals_domain", "")
+    domain = getattr(mesh, "normals_domain", "POINT")
     if domain in ("POINT", "CORNER") and 0 < len(mesh.loops) <= SMALL_CORNERS:
         (mesh.vertex_normals if domain == "POINT" else mesh.corner_normals)[0]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from ..versions import has_corner_normals
 from .attributes import read_attributes
 from .columns import MeshColumns
 
@@ -54,7 +55,7 @@ def fingerprint(mesh: bpy.types.Mesh, columns: MeshColumns, wanted: frozenset[st
         h.update(values)
     for values in (columns.positions, columns.corner_vertices, columns.face_starts, columns.face_materials, columns.is_smooth):
         add(values)
-    if shapes is None and columns.vertex_normals is not None:
+    if shapes is None and has_corner_normals(mesh) and columns.vertex_normals is not None:
         add(columns.vertex_normals)
     elif mesh.has_custom_normals or getattr(mesh, "use_auto_smooth", True):  # sharp edges count too
         add(np.empty(0) if columns.corner_normals is None else columns.corner_normals)
