@@ -492,6 +492,27 @@ static void test_points_near_edges(void **state)
     release(&shape);
 }
 
+/* Vectors of any size have lengths without edges, though they are scaled for it. */
+static void test_lengths_have_no_edges(void **state)
+{
+    static const char *const texts[] = {
+        "shader s(float k, out float v) { v = length(global_value<uv> - float2(k)); }",
+        "shader s(float k, out float v) { v = 1e22 * distance(global_value<uv>, float2(k)); }",
+        "shader s(float k, out float v) { v = normalize(float3(global_value<uv> - k, 1e-20)).x; }",
+    };
+    const float k = 20.5f; /* the centre of a pixel */
+    for (uint32_t i = 0; i < SORT_COUNT_OF(texts); ++i) {
+        Shape marked = shape_of(*state, texts[i], MARKED, 0);
+        const SslOutputSlot slot = ssl_program_info(marked.program)->outputs[1];
+        set_params(&marked, &k);
+        grid_host_run(marked.grid);
+        for (uint32_t p = 1; p < POINTS; ++p)
+            assert_int_equal(grid_host_word(marked.grid, slot, 0, p),
+                             grid_host_word(marked.grid, slot, 0, 0));
+        release(&marked);
+    }
+}
+
 /* What has no derivative over edges says so, with a place. */
 static void test_refused(void **state)
 {
@@ -659,6 +680,7 @@ int main(void)
         cmocka_unit_test(test_closed_forms),
         cmocka_unit_test(test_marks),
         cmocka_unit_test(test_points_near_edges),
+        cmocka_unit_test(test_lengths_have_no_edges),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_widths),
