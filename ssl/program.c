@@ -132,42 +132,139 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
                                .ir_instructions = report->instructions};
 }
 
+/* --- specialising ----------------------------------------------------------------------------- */
+
+struct SslSpecialised {
+    SslUnit *unit;    /* a reference */
+    Arena *arena;     /* owned; has the module */
+    IrModule *module; /* after ir_pipeline_specialise */
+    IrReport report;
+    double ir_ms;
+};
+
+/* Runs the passes that all kinds of kernels share over a copy of the unit's IR. */
+static Status specialise(const SslUnit *unit, const SslBuildDesc *how, Arena *arena,
+                         DiagList *diags, IrModule **out_module, IrReport *out_report, Error *err)
+{
+    IrPipelineDesc passes = {.without_derivatives = how->without_derivatives,
+                             .merged_summaries = how->merged_summaries};
+    TRY(constants_bind(unit, how, arena, &passes.constants, &passes.constant_count, err));
+    IrModule *m = *out_module = ir_module_clone(unit->module, arena);
+    if (how->output_derivatives)
+        output_derivs_add(m);
+    return ir_pipeline_specialise(m, &passes, diags, out_report, err);
+}
+
+typedef struct Specialising {
+    const SslBuildDesc *how;
+    SslSpecialised *out;
+    Arena *ir; /* freed once the module is copied out of it, without what the passes left behind */
+    DiagList *diags;
+    Error *err;
+} Specialising;
+
+static Status specialise_apart(void *data)
+{
+    const Specialising *s = data;
+    IrModule *m;
+    TRY(specialise(s->out->unit, s->how, s->ir, s->diags, &m, &s->out->report, s->err));
+    s->out->module = ir_module_clone(m, s->out->arena);
+    return STATUS_OK;
+}
+
+/* Ends a call of the host: its own list gets what the passes said about `unit`. */
+static Status finish(Status status, const SslUnit *unit, DiagList *from, DiagList *to, Error *err)
+{
+    if (status == STATUS_OK && diag_list_failed(from))
+        status = STATUS_NO_MEMORY;
+    if (status == STATUS_NO_MEMORY)
+        status = error_set(err, status, "out of memory");
+    if (from && to)
+        unit_forward_diags(unit, from, to);
+    diag_list_destroy(from);
+    return status;
+}
+
+Status ssl_unit_specialise(const SslUnit *unit, const SslBuildDesc *how, DiagList *diags,
+                           SslSpecialised **out, Error *err)
+{
+    CHECK(how->size_bytes == sizeof *how);
+    uint64_t start_ns = clock_now_ns();
+    SslSpecialised *made = MEM_NEW(SslSpecialised);
+    Status status = STATUS_NO_MEMORY;
+    Specialising s = {.how = how, .out = made, .diags = diag_list_create(), .err = err};
+    *out = NULL;
+    if (made) {
+        made->unit = ssl_unit_retain(cast_away_const(unit)); /* changes only the count */
+        made->arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+        s.ir = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    }
+    if (made && made->arena && s.ir && s.diags)
+        status = memory_guard_run(s.ir, made->arena, specialise_apart, &s);
+    arena_destroy(s.ir);
+    status = finish(status, unit, s.diags, diags, err);
+    if (status != STATUS_OK) {
+        ssl_specialised_destroy(made);
+        return status;
+    }
+    made->ir_ms = clock_seconds_since(start_ns) * 1e3;
+    *out = made;
+    return STATUS_OK;
+}
+
+void ssl_specialised_destroy(SslSpecialised *s)
+{
+    if (!s)
+        return;
+    ssl_unit_release(s->unit);
+    arena_destroy(s->arena);
+    mem_free(s);
+}
+
 /* --- building --------------------------------------------------------------------------------- */
 
 typedef struct Build {
     SslProgram *program;
     const SslBuildDesc *how;
-    Arena *ir;       /* freed once the kernel is built */
-    DiagList *diags; /* for the passes */
+    const SslSpecialised *special; /* NULL: the program's unit is to be specialised, too */
+    Arena *ir;                     /* freed once the kernel is built */
+    DiagList *diags;               /* for the passes */
     Error *err;
 } Build;
+
+static Status get_specialised(const Build *b, IrModule **out_module, IrReport *out_report)
+{
+    if (!b->special)
+        return specialise(b->program->unit, b->how, b->ir, b->diags, out_module, out_report,
+                          b->err);
+    *out_module = ir_module_clone(b->special->module, b->ir);
+    *out_report = b->special->report;
+    return STATUS_OK;
+}
 
 static Status build(void *data)
 {
     Build *b = data;
     SslProgram *p = b->program;
-    const SslUnit *unit = p->unit;
-    IrPipelineDesc passes = {.kind = b->how->kind,
-                             .without_derivatives = b->how->without_derivatives,
-                             .merged_summaries = b->how->merged_summaries};
-    IrReport report = {0};
+    const IrPipelineDesc passes = {.kind = b->how->kind};
+    IrModule *m;
+    IrReport report;
     KernelLayout layout;
     uint64_t start_ns = clock_now_ns();
-    TRY(constants_bind(unit, b->how, b->ir, &passes.constants, &passes.constant_count, b->err));
-    IrModule *m = ir_module_clone(unit->module, b->ir);
-    if (b->how->output_derivatives)
-        output_derivs_add(m);
-    TRY(ir_pipeline(m, &passes, b->diags, &report, b->err));
+    TRY(get_specialised(b, &m, &report));
+    TRY(ir_pipeline_kernel(m, &passes, b->diags, &report, b->err));
     TRY(kernel_rows_check(m, b->how->rows, b->err));
     kernel_layout_compute(m, b->how->rows, b->ir, &layout);
     fill_info(p, m, &layout, &report);
     if (b->how->output_derivatives)
         fill_output_derivs(p, &layout);
     p->info.times.ir_ms = clock_seconds_since(start_ns) * 1e3;
+    if (b->special)
+        p->info.times.ir_ms += b->special->ir_ms;
     if (b->how->without_code)
         return STATUS_OK;
     JitOptions options = {.llvm_level = b->how->llvm_level, .lanes = b->how->lanes};
-    return jit_acquire(unit->ctx->jit, m, &layout, options, &p->kernel, &p->info.times, b->err);
+    return jit_acquire(p->unit->ctx->jit, m, &layout, options, &p->kernel, &p->info.times, b->err);
 }
 
 static SslProgram *new_program(SslUnit *unit)
@@ -185,33 +282,42 @@ static SslProgram *new_program(SslUnit *unit)
     return p;
 }
 
-Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
-                         DiagList *diags, SslProgram **out_program, Error *err)
+/* special: NULL, or `unit` with the constants of `how`. */
+static Status build_program(const SslUnit *unit, const SslSpecialised *special,
+                            const SslBuildDesc *how, DiagList *diags, SslProgram **out_program,
+                            Error *err)
 {
-    CHECK(unit->ctx == ctx);
-    CHECK(!how || how->size_bytes == sizeof *how);
-    const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
     *out_program = NULL;
-    Build b = {.how = how ? how : &defaults, .err = err};
+    Build b = {.how = how, .special = special, .err = err};
     b.program = new_program(cast_away_const(unit)); /* changes only the reference count */
     b.ir = arena_create(0, SSL_COMPILE_MAX_BYTES);
     b.diags = diag_list_create();
     Status status = STATUS_NO_MEMORY;
     if (b.program && b.ir && b.diags)
         status = memory_guard_run(b.ir, b.program->arena, build, &b);
-    if (status == STATUS_OK && diag_list_failed(b.diags))
-        status = STATUS_NO_MEMORY;
-    if (status == STATUS_NO_MEMORY)
-        status = error_set(err, status, "out of memory");
-    if (b.diags && diags)
-        unit_forward_diags(unit, b.diags, diags);
-    diag_list_destroy(b.diags);
+    status = finish(status, unit, b.diags, diags, err);
     arena_destroy(b.ir);
     if (status == STATUS_OK)
         *out_program = b.program;
     else
         ssl_program_release(b.program);
     return status;
+}
+
+Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
+                         DiagList *diags, SslProgram **out_program, Error *err)
+{
+    const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
+    CHECK(unit->ctx == ctx);
+    CHECK(!how || how->size_bytes == sizeof *how);
+    return build_program(unit, NULL, how ? how : &defaults, diags, out_program, err);
+}
+
+Status ssl_specialised_build(const SslSpecialised *special, const SslBuildDesc *how,
+                             DiagList *diags, SslProgram **out_program, Error *err)
+{
+    CHECK(how->size_bytes == sizeof *how);
+    return build_program(special->unit, special, how, diags, out_program, err);
 }
 
 const SslProgramInfo *ssl_program_info(const SslProgram *p)

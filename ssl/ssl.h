@@ -516,6 +516,20 @@ typedef struct SslProgram SslProgram;
  * a constant that does not fit its parameter, a limit, too little memory, or a defect (STATUS_INTERNAL). */
 Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
                          DiagList *diags, SslProgram **out_program, Error *err) SORT_MUST_CHECK;
+/* A unit with its constants, as far as kernels of all kinds share the work of the compiler. Immutable. */
+typedef struct SslSpecialised SslSpecialised;
+/* Specialises a unit for several kinds of kernels, whose programs come sooner so than by ssl_program_build each. kind, lanes,
+ * llvm_level, rows, symbol and without_code of `how` do not matter. On success *out is the caller's (ssl_specialised_destroy);
+ * it holds a reference to the unit. Errors as of ssl_program_build. */
+Status ssl_unit_specialise(const SslUnit *unit, const SslBuildDesc *how, DiagList *diags,
+                           SslSpecialised **out, Error *err) SORT_MUST_CHECK;
+/* As ssl_program_build of the unit, with equal results, and what was said while specialising it is not said again. `how`: as
+ * given to ssl_unit_specialise, but for what does not matter there. Any thread may call it. */
+Status ssl_specialised_build(const SslSpecialised *special, const SslBuildDesc *how,
+                             DiagList *diags, SslProgram **out_program, Error *err) SORT_MUST_CHECK;
+/* NULL is allowed. Programs stay. */
+void ssl_specialised_destroy(SslSpecialised *special);
+
 /* Returns what the host needs to call the kernel. It lives as long as the program. */
 const SslProgramInfo *ssl_program_info(const SslProgram *p);
 /* Returns the kernel, which may be called from any thread while the program is held; NULL if it was built without code. */

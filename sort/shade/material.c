@@ -44,12 +44,48 @@ static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *
 
 /* Switches are baked into the code, and numbers that are exactly 0 or 1, since those are mostly weights of
  * closures, which then vanish or stand alone. Other numbers stay data, so that materials share kernels. */
+static SslBuildDesc build_desc(SslKernelKind kind)
+{
+    return (SslBuildDesc){.size_bytes = sizeof(SslBuildDesc), .kind = kind, .bake_switches = true};
+}
+
+/* Specialises the unit of material m, unless that is done. *out_unit is for this build, until drop_specialised. */
+static Status get_specialised(MaterialSet *set, uint32_t m, const SslBuildDesc *how,
+                              const SslSpecialised **out_unit, Error *err)
+{
+    MaterialSpecial *s = &set->specials[m];
+    mutex_lock(&s->mutex);
+    if (!s->diags) {
+        s->diags = diag_list_create();
+        s->status =
+            s->diags ? ssl_unit_specialise(set->links[m].unit, how, s->diags, &s->unit, &s->error)
+                     : error_set(&s->error, STATUS_NO_MEMORY, "out of memory compiling shaders");
+    }
+    *out_unit = s->unit;
+    *err = s->error;
+    Status status = s->status;
+    mutex_unlock(&s->mutex);
+    return status;
+}
+
+static void drop_specialised(MaterialSet *set, uint32_t m)
+{
+    MaterialSpecial *s = &set->specials[m];
+    mutex_lock(&s->mutex);
+    if (--s->builds_left == 0) {
+        ssl_specialised_destroy(s->unit);
+        s->unit = NULL;
+    }
+    mutex_unlock(&s->mutex);
+}
+
 static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, MaterialBuild *build)
 {
-    const SslBuildDesc how = {.size_bytes = sizeof how, .kind = kind, .bake_switches = true};
+    const SslBuildDesc how = build_desc(kind);
+    const SslSpecialised *unit;
     MaterialProgram *p = &set->materials[m].programs[kind];
-    TRY(ssl_program_build(set->desc.context, set->links[m].unit, &how, build->diags, &p->program,
-                          &build->error));
+    TRY(get_specialised(set, m, &how, &unit, &build->error));
+    TRY(ssl_specialised_build(unit, &how, build->diags, &p->program, &build->error));
     p->info = ssl_program_info(p->program);
     ASSERT(p->info->lobe_count <= SSL_MAX_LOBE_SLOTS);
     if (p->info->lobe_count == 0 && kind != SSL_KERNEL_SHADE) {
@@ -68,13 +104,14 @@ static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Ma
 static void build_one(void *data, uint32_t index)
 {
     MaterialSet *set = data;
+    uint32_t m = index / MATERIAL_KERNEL_KINDS;
     MaterialBuild *build = &set->builds[index];
     build->diags = diag_list_create();
     build->status =
         build->diags
-            ? build_program(set, index / MATERIAL_KERNEL_KINDS,
-                            (SslKernelKind)(index % MATERIAL_KERNEL_KINDS), build)
+            ? build_program(set, m, (SslKernelKind)(index % MATERIAL_KERNEL_KINDS), build)
             : error_set(&build->error, STATUS_NO_MEMORY, "out of memory compiling shaders");
+    drop_specialised(set, m);
 }
 
 /* --- the set --------------------------------------------------------------------------------- */
@@ -84,7 +121,10 @@ static Status gather_builds(const MaterialSet *set, uint32_t count, StrBuf *diag
     Status first = STATUS_OK;
     for (uint32_t i = 0; i < count; ++i) {
         const MaterialBuild *build = &set->builds[i];
+        const MaterialSpecial *special = &set->specials[i / MATERIAL_KERNEL_KINDS];
         bool is_first_error = build->status != STATUS_OK && first == STATUS_OK;
+        if (special->diags && i % MATERIAL_KERNEL_KINDS == 0)
+            diag_print(special->diags, diagnostics);
         /* All kinds of a material are warned of the same things. */
         if (build->diags && (i % MATERIAL_KERNEL_KINDS == 0 || is_first_error))
             diag_print(build->diags, diagnostics);
@@ -113,6 +153,22 @@ static Status compile_all(MaterialSet *set, StrBuf *diagnostics, Error *err)
     return gather_builds(set, builds, diagnostics, err);
 }
 
+/* Frees what only compiling needs. */
+static void end_builds(MaterialSet *set, uint32_t materials)
+{
+    for (uint32_t m = 0; set->specials && m < materials; ++m) {
+        diag_list_destroy(set->specials[m].diags);
+        ssl_specialised_destroy(set->specials[m].unit);
+        mutex_destroy(&set->specials[m].mutex);
+    }
+    for (uint32_t i = 0; set->builds && i < materials * MATERIAL_KERNEL_KINDS; ++i)
+        diag_list_destroy(set->builds[i].diags);
+    mem_free(set->specials);
+    mem_free(set->builds);
+    set->specials = NULL;
+    set->builds = NULL;
+}
+
 Status material_set_compile(const MaterialSetDesc *desc, MaterialSet **out_set, StrBuf *diagnostics,
                             Error *err)
 {
@@ -125,20 +181,21 @@ Status material_set_compile(const MaterialSetDesc *desc, MaterialSet **out_set, 
     set->desc = *desc;
     set->materials = MEM_ARRAY(Material, count + 1);
     set->links = MEM_ARRAY(MaterialLink, count + 1);
+    set->specials = MEM_ARRAY(MaterialSpecial, count + 1);
     set->builds = MEM_ARRAY(MaterialBuild, (size_t)count * MATERIAL_KERNEL_KINDS + 1);
     Status status = STATUS_NO_MEMORY;
-    if (set->materials && set->links && set->builds) {
+    for (uint32_t m = 0; set->specials && m < count; ++m) {
+        set->specials[m].builds_left = MATERIAL_KERNEL_KINDS;
+        mutex_init(&set->specials[m].mutex);
+    }
+    if (set->materials && set->links && set->specials && set->builds) {
         for (uint32_t m = 0; m < count; ++m)
             set->materials[m].name = desc->scene->materials[m].name;
         status = compile_all(set, diagnostics, err);
     } else {
         error_set(err, STATUS_NO_MEMORY, "out of memory compiling shaders");
     }
-    if (set->builds)
-        for (uint32_t i = 0; i < count * MATERIAL_KERNEL_KINDS; ++i)
-            diag_list_destroy(set->builds[i].diags);
-    mem_free(set->builds);
-    set->builds = NULL;
+    end_builds(set, count);
     if (status != STATUS_OK) {
         material_set_destroy(set);
         return status;
@@ -166,7 +223,6 @@ void material_set_destroy(MaterialSet *set)
     mem_free(set->materials);
     mem_free(set->links);
     mem_free(set->units);
-    mem_free(set->builds);
     mem_free(set);
 }
 

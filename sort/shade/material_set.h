@@ -4,6 +4,7 @@
 #ifndef SORT_SHADE_MATERIAL_SET_H
 #define SORT_SHADE_MATERIAL_SET_H
 
+#include "base/thread.h"
 #include "sort/shade/material.h"
 
 enum { MATERIAL_KERNEL_KINDS = 3 }; /* of SslKernelKind */
@@ -27,6 +28,16 @@ typedef struct MaterialLink {
     Error error;
 } MaterialLink;
 
+/* What the kernels of a material share while they are built: the first one specialises the unit, the last one frees that. */
+typedef struct MaterialSpecial {
+    Mutex mutex; /* for all below */
+    SslSpecialised *unit;
+    DiagList *diags; /* NULL: nobody has specialised it yet */
+    Status status;
+    Error error;
+    uint32_t builds_left;
+} MaterialSpecial;
+
 typedef struct MaterialBuild {
     DiagList *diags;
     Status status;
@@ -38,8 +49,10 @@ struct MaterialSet {
     Material *materials; /* [material_count] */
     MaterialUnit *units;
     uint32_t unit_count, unit_capacity;
-    MaterialLink *links;   /* [material_count] */
-    MaterialBuild *builds; /* [material_count * MATERIAL_KERNEL_KINDS]; only while compiling */
+    MaterialLink *links; /* [material_count] */
+    /* Only while compiling: */
+    MaterialSpecial *specials; /* [material_count] */
+    MaterialBuild *builds;     /* [material_count * MATERIAL_KERNEL_KINDS] */
     double compile_ms;
 };
 

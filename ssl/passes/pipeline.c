@@ -42,10 +42,11 @@ static uint32_t saturate(uint64_t x)
     return x > UINT32_MAX ? UINT32_MAX : (uint32_t)x;
 }
 
-Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
-                   Error *err)
+Status ir_pipeline_specialise(IrModule *m, const IrPipelineDesc *desc, DiagList *diags,
+                              IrReport *out_report, Error *err)
 {
     Run r = {m, desc, err};
+    IrDerivativeCounts counts;
     *out_report = (IrReport){0};
     TRY(after_pass(&r, "lower"));
     ir_specialise(m, desc->constants, desc->constant_count);
@@ -54,23 +55,35 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     TRY(after_pass(&r, "specialise"));
     ir_split_arrays(m);
     TRY(after_pass(&r, "split_arrays"));
-    IrDerivativeCounts counts;
     TRY(ir_forward(m, desc->without_derivatives, desc->merged_summaries, diags, &counts));
     TRY(after_pass(&r, "forward"));
     TRY(ir_inline(m, diags));
     ir_simplify(m);
-    TRY(after_pass(&r, "inline"));
+    out_report->values = saturate(counts.values);
+    out_report->values_shadowed = saturate(counts.shadowed);
+    out_report->visits = counts.visits;
+    return after_pass(&r, "inline");
+}
+
+Status ir_pipeline_kernel(IrModule *m, const IrPipelineDesc *desc, DiagList *diags,
+                          IrReport *report, Error *err)
+{
+    Run r = {m, desc, err};
     TRY(ir_closure_slots(m, desc->kind, diags));
     ir_simplify(m);
     TRY(after_pass(&r, "closure_slots"));
     if (!SORT_ASSERTIONS)
         TRY(verify(&r, "closure_slots"));
-    out_report->values = saturate(counts.values);
-    out_report->values_shadowed = saturate(counts.shadowed);
-    out_report->visits = counts.visits;
-    out_report->instructions = ir_count_instructions(m);
+    report->instructions = ir_count_instructions(m);
     for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (m->funcs.data[id])
-            report_globals(m->funcs.data[id], out_report);
+            report_globals(m->funcs.data[id], report);
     return STATUS_OK;
+}
+
+Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
+                   Error *err)
+{
+    TRY(ir_pipeline_specialise(m, desc, diags, out_report, err));
+    return ir_pipeline_kernel(m, desc, diags, out_report, err);
 }

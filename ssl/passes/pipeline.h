@@ -24,10 +24,11 @@ typedef struct IrReport {
 
 /* Runs the passes, with the verifier after each:
  *
- *   specialise -> split_arrays -> lineage, demand, forward (per function, before inlining) -> inline -> fold ->
- *   closure_slots -> drop what the kind does not need -> dce
+ *   ir_pipeline_specialise   specialise -> split_arrays -> lineage, demand, forward (per function, before inlining) ->
+ *                            inline -> fold
+ *   ir_pipeline_kernel       closure_slots -> drop what the kind does not need -> dce
  *
- * The module is rebuilt in place, in its arena. Afterwards it has the entry and the recursive functions, no
+ * Only the second step depends on the kind, so a host that needs several gives it copies of one module. The module is rebuilt in place, in its arena. Afterwards it has the entry and the recursive functions, no
  * TEX_AUTO, DDX, DDY or closure operation, and its slots are filled. Programs of other kinds than SHADE keep
  * the lobe slots only, and their outputs have no results.
  *
@@ -36,5 +37,11 @@ typedef struct IrReport {
  * inlining. STATUS_INTERNAL: a pass built invalid IR. */
 Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
                    Error *err) SORT_MUST_CHECK;
+/* The first step. It leaves the rest of *out_report to the second. */
+Status ir_pipeline_specialise(IrModule *m, const IrPipelineDesc *desc, DiagList *diags,
+                              IrReport *out_report, Error *err) SORT_MUST_CHECK;
+/* The second step: reads kind and observe of `desc`, and fills in the report of the first. */
+Status ir_pipeline_kernel(IrModule *m, const IrPipelineDesc *desc, DiagList *diags,
+                          IrReport *report, Error *err) SORT_MUST_CHECK;
 
 #endif

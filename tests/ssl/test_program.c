@@ -281,6 +281,57 @@ static void test_kinds_keep_what_they_are_for(void **state)
     }
 }
 
+static void assert_programs_equal(const SslProgram *p, const SslProgram *q)
+{
+    const SslProgramInfo *a = ssl_program_info(p), *b = ssl_program_info(q);
+    assert_ptr_equal(ssl_program_kernel(p), ssl_program_kernel(q)); /* equal code is one kernel */
+    assert_ptr_equal(a->unit, b->unit);
+    assert_int_equal(a->params_bytes, b->params_bytes);
+    for (uint32_t i = 0; i < a->unit->param_count; ++i)
+        assert_memory_equal(&a->params[i], &b->params[i], sizeof a->params[i]);
+    assert_int_equal(a->lobe_count, b->lobe_count);
+    assert_int_equal(a->result_stride_bytes, b->result_stride_bytes);
+    assert_int_equal(a->globals_value, b->globals_value);
+    assert_int_equal(a->globals_derivs, b->globals_derivs);
+    assert_int_equal(a->texture_site_count, b->texture_site_count);
+    assert_int_equal(a->fault_site_count, b->fault_site_count);
+    assert_int_equal(a->values, b->values);
+    assert_int_equal(a->values_shadowed, b->values_shadowed);
+    assert_int_equal(a->visits, b->visits);
+    assert_int_equal(a->ir_instructions, b->ir_instructions);
+}
+
+/* Kernels of a specialised unit are those of the unit, with constants and without, whoever ends first. */
+static void test_specialised_units_give_the_same_programs(void **state)
+{
+    const SslConstant mode = {"mode", {.type = SSL_INT, .i = 1}};
+    SslUnit *unit = compile(context_of(state), material);
+    for (uint32_t with = 0; with < 3; ++with) {
+        Error err = {0};
+        SslProgram *made[3], *expected;
+        SslSpecialised *special;
+        SslBuildDesc how = {.size_bytes = sizeof how, .bake_switches = with == 2};
+        if (with == 1)
+            how.constants = &mode, how.constant_count = 1;
+        assert_int_equal(ssl_unit_specialise(unit, &how, NULL, &special, &err), STATUS_OK);
+        for (uint32_t kind = 0; kind < 3; ++kind) {
+            how.kind = (SslKernelKind)kind;
+            assert_int_equal(ssl_specialised_build(special, &how, NULL, &made[kind], &err),
+                             STATUS_OK);
+        }
+        ssl_specialised_destroy(special);
+        for (uint32_t kind = 0; kind < 3; ++kind) {
+            how.kind = (SslKernelKind)kind;
+            assert_int_equal(
+                ssl_program_build(context_of(state), unit, &how, NULL, &expected, &err), STATUS_OK);
+            assert_programs_equal(made[kind], expected);
+            ssl_program_release(expected);
+            ssl_program_release(made[kind]);
+        }
+    }
+    ssl_unit_release(unit);
+}
+
 static void test_lobes_of_branches(void **state)
 {
     SslProgram *program =
@@ -469,6 +520,11 @@ static void test_constants_are_checked(void **state)
                          cases[i].status);
         assert_null(program);
         assert_string_equal(err.text, cases[i].text);
+        SslSpecialised *special;
+        Error again = {0};
+        assert_int_equal(ssl_unit_specialise(unit, &how, NULL, &special, &again), cases[i].status);
+        assert_null(special);
+        assert_string_equal(again.text, cases[i].text);
     }
     ssl_unit_release(unit);
 }
@@ -519,6 +575,15 @@ static void test_warnings_of_passes_find_their_source(void **state)
         assert_int_equal(diag_get(other, 0)->severity, DIAG_WARNING);
         assert_string_equal(diag_source_name(other, diag_get(other, 0)->span.file), "test.ssl");
     }
+    ssl_program_release(program);
+    uint32_t said = diag_count(other);
+    const SslBuildDesc how = {.size_bytes = sizeof how};
+    SslSpecialised *special;
+    assert_int_equal(ssl_unit_specialise(unit, &how, other, &special, &err), STATUS_OK);
+    assert_int_equal(diag_count(other), 2 * said);
+    assert_int_equal(ssl_specialised_build(special, &how, other, &program, &err), STATUS_OK);
+    assert_int_equal(diag_count(other), 2 * said); /* nothing is said twice */
+    ssl_specialised_destroy(special);
     ssl_program_release(program);
     ssl_unit_release(unit);
     diag_list_destroy(other);
@@ -620,6 +685,22 @@ static void test_threads_compile_side_by_side(void **state)
 
 /* --- out of memory ------------------------------------------------------------------------------ */
 
+static Status specialise_once(const SslUnit *unit, DiagList *diags)
+{
+    const SslBuildDesc how = {.size_bytes = sizeof how, .kind = SSL_KERNEL_OPACITY};
+    Error err = {0};
+    SslSpecialised *special;
+    SslProgram *program = NULL;
+    Status status = ssl_unit_specialise(unit, &how, diags, &special, &err);
+    assert_true((status == STATUS_OK) == (special != NULL));
+    if (status == STATUS_OK)
+        status = ssl_specialised_build(special, &how, diags, &program, &err);
+    assert_true((status == STATUS_OK) == (program != NULL));
+    ssl_specialised_destroy(special);
+    ssl_program_release(program);
+    return status;
+}
+
 /* A whole compile; the status of the first step that fails. */
 static Status compile_once(SslContext *ctx, const char *source)
 {
@@ -635,6 +716,8 @@ static Status compile_once(SslContext *ctx, const char *source)
         status = ssl_program_build(ctx, unit, NULL, diags, &program, &err);
     assert_true((status == STATUS_OK) == (program != NULL));
     ssl_program_release(program);
+    if (status == STATUS_OK)
+        status = specialise_once(unit, diags);
     ssl_unit_release(unit);
     diag_list_destroy(diags);
     return status;
@@ -698,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_unit_info),
         cmocka_unit_test(test_program_info),
         cmocka_unit_test(test_kinds_keep_what_they_are_for),
+        cmocka_unit_test(test_specialised_units_give_the_same_programs),
         cmocka_unit_test(test_lobes_of_branches),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_output_derivatives),
