@@ -124,7 +124,11 @@ static const char *at(const void *blocks, uint32_t stride_bytes, uint32_t block,
 
 SORT_ALWAYS_INLINE bool has_any(i32x4 quad)
 {
+#if defined(__SSE2__)
+    return _mm_movemask_epi8((__m128i)(quad == 0)) != UINT16_MAX;
+#else
     return (quad[0] | quad[1] | quad[2] | quad[3]) != 0;
+#endif
 }
 
 static uint32_t list_bad_lanes(const int32_t bits[SSL_BLOCK], int32_t limit_bits)
@@ -211,13 +215,28 @@ static Status refuse_number(const SslSum *sum, const SslBatch *batch, Error *err
     UNREACHABLE();
 }
 
-/* What one number of some blocks is added from. */
+/* Lines of one number, without the lanes that are not live, and without lines of zeros: most of a gradient are zeros where
+ * parameters belong to things that are small in a picture. */
 typedef struct Lines {
-    const char *first;
-    size_t stride_bytes;
-    const uint16_t *live; /* [count] */
-    uint32_t count;       /* at most ACCUM_LINES_MAX */
+    float line[ACCUM_LINES_MAX][SSL_BLOCK];
+    uint32_t count;
 } Lines;
+
+/* One line at a time, as a number is not below ACCUM_LINE_MAX. Returns false where one is not below TERM_MAX; the total is
+ * then no sum any more. */
+static bool add_large_lines(const Lines *lines, AccumWide *total)
+{
+    for (uint32_t i = 0; i < lines->count; ++i) {
+        const float *line = lines->line[i];
+        if (bad_lanes(line, TERM_MAX, UINT16_MAX))
+            return false;
+        if (accum_lines_add(line, sizeof lines->line[i], 1, total))
+            continue;
+        for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
+            accum_wide_add(total, accum_wide_from_float(line[lane]));
+    }
+    return true;
+}
 
 typedef bool AddLines(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out);
 
@@ -231,57 +250,44 @@ static AddLines *fastest_add(void)
     return accum_lines_add;
 }
 
-/* One line at a time, as a number is not below ACCUM_LINE_MAX. Returns false where one is not below TERM_MAX; the total is
- * then no sum any more. */
-static bool add_large_lines(const Lines *lines, AccumWide *total)
-{
-    for (uint32_t i = 0; i < lines->count; ++i) {
-        float line[SSL_BLOCK];
-        memcpy(line, lines->first + i * lines->stride_bytes, sizeof line);
-        if (bad_lanes(line, TERM_MAX, UINT16_MAX))
-            return false;
-        if (accum_lines_add(line, sizeof line, 1, total))
-            continue;
-        for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
-            accum_wide_add(total, accum_wide_from_float(line[lane]));
-    }
-    return true;
-}
-
-/* Lanes that are not live are as if they were 0. Returns what add_large_lines does. */
-static bool add_lines(const Lines *lines, AddLines *add, AccumWide *total)
+/* Adds the lines, which are none afterwards. Returns what add_large_lines does. */
+static bool flush_lines(Lines *lines, AddLines *add, AccumWide *total)
 {
     _Static_assert((int)SSL_BLOCK == (int)ACCUM_LINE, "a line is a line of accum.h");
-    uint32_t live = UINT16_MAX;
-    for (uint32_t i = 0; i < lines->count; ++i)
-        live &= lines->live[i];
-    if (live == UINT16_MAX)
-        return add(lines->first, lines->stride_bytes, lines->count, total) ||
-               add_large_lines(lines, total);
-    float copy[ACCUM_LINES_MAX][SSL_BLOCK];
-    for (uint32_t i = 0; i < lines->count; ++i) {
-        memcpy(copy[i], lines->first + i * lines->stride_bytes, sizeof copy[i]);
-        for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
-            copy[i][lane] = lines->live[i] >> lane & 1 ? copy[i][lane] : 0.0f;
-    }
-    const Lines whole = {(const char *)copy, sizeof copy[0], lines->live, lines->count};
-    return add(copy, sizeof copy[0], lines->count, total) || add_large_lines(&whole, total);
+    bool is_added = add(lines->line, sizeof lines->line[0], lines->count, total) ||
+                    add_large_lines(lines, total);
+    lines->count = 0;
+    return is_added;
 }
 
-static bool add_blocks(SslSum *sum, const SslBatch *batch, uint32_t first, uint32_t count)
+/* Appends a line, unless it has zeros only, with zeros where lanes are not live. */
+SORT_ALWAYS_INLINE void push_line(Lines *lines, const char *from, uint32_t live)
 {
-    AddLines *add = fastest_add();
-    for (uint32_t i = 0; i < sum->number_count; ++i) {
-        uint32_t stride = sum->info->result_stride_bytes;
-        const Number *number = &sum->numbers[i];
-        const Lines lines = {.first = at(batch->result, stride, first, number->offset_bytes),
-                             .stride_bytes = stride,
-                             .live = batch->live + first,
-                             .count = count};
-        if (!add_lines(&lines, add, &sum->totals[number->total]))
+    i32x4 quads[SSL_BLOCK / 4], any = {0};
+    for (uint32_t i = 0; i < SSL_BLOCK / 4; ++i)
+        any |= quads[i] = i32x4_load(from + i * sizeof(i32x4));
+    if (!has_any(any & INT32_MAX))
+        return;
+    for (uint32_t i = 0; i < SSL_BLOCK / 4 && live != UINT16_MAX; ++i)
+        quads[i] &= ((int32_t)(live >> 4 * i) & (i32x4){1, 2, 4, 8}) != 0;
+    memcpy(lines->line[lines->count++], quads, sizeof quads);
+}
+
+/* Adds one number of all blocks. */
+static bool add_number(const SslSum *sum, const SslBatch *batch, const Number *number,
+                       AddLines *add)
+{
+    Lines lines;
+    AccumWide *total = &sum->totals[number->total];
+    lines.count = 0;
+    for (uint32_t block = 0; block < batch->block_count; ++block) {
+        push_line(&lines,
+                  at(batch->result, sum->info->result_stride_bytes, block, number->offset_bytes),
+                  batch->live[block]);
+        if (lines.count == ACCUM_LINES_MAX && !flush_lines(&lines, add, total))
             return false;
     }
-    return true;
+    return lines.count == 0 || flush_lines(&lines, add, total);
 }
 
 static Status count_points(SslSum *sum, uint64_t points, Error *err)
@@ -294,6 +300,7 @@ static Status count_points(SslSum *sum, uint64_t points, Error *err)
 
 Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
 {
+    AddLines *add = fastest_add();
     uint64_t points = 0;
     for (uint32_t block = 0; block < batch->block_count; ++block) {
         TRY(check_adjoints(sum, batch, block, err));
@@ -302,9 +309,8 @@ Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
     }
     TRY(count_points(sum, points, err));
     memcpy(sum->before, sum->totals, sum->count * sizeof *sum->totals);
-    for (uint32_t first = 0; first < batch->block_count; first += ACCUM_LINES_MAX) {
-        uint32_t left = batch->block_count - first;
-        if (add_blocks(sum, batch, first, left < ACCUM_LINES_MAX ? left : ACCUM_LINES_MAX))
+    for (uint32_t i = 0; i < sum->number_count; ++i) {
+        if (add_number(sum, batch, &sum->numbers[i], add))
             continue;
         memcpy(sum->totals, sum->before, sum->count * sizeof *sum->totals);
         sum->points -= points;

@@ -3,10 +3,10 @@
  * with an edge beside them do (grid_edges.h), as `sslc fit --edges` computes it. Then how many pictures that is worth, where
  * central differences take two for each parameter. Kernels alternate, and the least of several rounds counts. */
 #include "base/alloc.h"
-#include "ssl/ssl_sum.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/bench_ssl_host.h"
 #include "tools/ssl_kit/grid_edges.h"
+#include "tools/ssl_kit/grid_sum.h"
 
 enum { PARAMS_OF_A_RING = 8, RINGS_MAX = 10, CHUNK_BLOCKS = 32 };
 static const uint32_t ring_counts[] = {2, 5, 10};
@@ -104,21 +104,16 @@ static void release(Side *s)
 typedef struct Picture {
     uint32_t width, height, near_count;
     Side values, marked, smooth, swept, all;
-    SslSum *smooth_sum, *swept_sum, *all_sum;
+    GridSum *smooth_sum, *swept_sum, *all_sum;
     uint32_t *marks, *near;
 } Picture;
 
-static void run_and_sum(GridHost *host, uint32_t blocks, SslSum *sum)
+static void run_and_sum(GridHost *host, uint32_t blocks, GridSum *sum)
 {
     Error err = {0};
-    ssl_sum_clear(sum);
-    for (uint32_t first = 0; first < blocks; first += CHUNK_BLOCKS) {
-        uint32_t left = blocks - first, count = left < CHUNK_BLOCKS ? left : CHUNK_BLOCKS;
-        grid_host_run_blocks(host, first, count);
-        const SslBatch part = grid_host_part(host, first, count);
-        if (ssl_sum_add(sum, &part, &err) != STATUS_OK)
-            bench_die("sum", &err, NULL);
-    }
+    ssl_sum_clear(grid_sum_total(sum));
+    if (grid_sum_run(sum, host, 0, blocks, &err) != STATUS_OK)
+        bench_die("sum", &err, NULL);
 }
 
 static void run(void *data)
@@ -138,8 +133,13 @@ static void run_where_edges_are(void *data)
     uint32_t points = p->width * p->height;
     const GridMarks marks = {p->marks, p->width, p->height};
     const SslOutputSlot slot = ssl_program_info(p->marked.program)->outputs[1];
-    grid_host_run(p->marked.host);
-    grid_host_words(p->marked.host, slot, 0, 0, points, p->marks);
+    for (uint32_t first = 0; first < points / SSL_BLOCK; first += CHUNK_BLOCKS) {
+        uint32_t left = points / SSL_BLOCK - first,
+                 count = left < CHUNK_BLOCKS ? left : CHUNK_BLOCKS;
+        grid_host_run_blocks(p->marked.host, first, count);
+        grid_host_words(p->marked.host, slot, 0, first * SSL_BLOCK, count * SSL_BLOCK,
+                        p->marks + first * SSL_BLOCK);
+    }
     p->near_count = grid_edges_find(&marks, p->smooth.host, 0, points, p->near);
     grid_edges_gather(p->swept.host, 0, p->all.host, p->near, p->near_count);
     run_and_sum(p->smooth.host, points / SSL_BLOCK, p->smooth_sum);
@@ -152,11 +152,11 @@ static void least(double *out, double seconds, uint32_t points)
     *out = *out == 0 || ns < *out ? ns : *out;
 }
 
-static SslSum *make_sum(const Side *side)
+static GridSum *make_sum(const Side *side)
 {
     Error err = {0};
-    SslSum *sum;
-    if (ssl_sum_create(side->program, &sum, &err) != STATUS_OK)
+    GridSum *sum;
+    if (grid_sum_create(side->program, CHUNK_BLOCKS, &sum, &err) != STATUS_OK)
         bench_die("sum", &err, NULL);
     return sum;
 }
@@ -201,9 +201,9 @@ static void measure(SslContext *ctx, uint32_t rings, bool is_quick)
     if (!p.marks || !p.near)
         bench_die("memory", &err, NULL);
     measure_picture(&p, rings * PARAMS_OF_A_RING, is_quick ? 1 : 5, is_quick ? 0.0 : 0.05);
-    ssl_sum_destroy(p.smooth_sum);
-    ssl_sum_destroy(p.swept_sum);
-    ssl_sum_destroy(p.all_sum);
+    grid_sum_destroy(p.smooth_sum);
+    grid_sum_destroy(p.swept_sum);
+    grid_sum_destroy(p.all_sum);
     Side *sides[] = {&p.values, &p.marked, &p.smooth, &p.swept, &p.all};
     for (size_t i = 0; i < SORT_COUNT_OF(sides); ++i)
         release(sides[i]);

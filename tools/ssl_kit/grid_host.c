@@ -159,9 +159,9 @@ static Status allocate(GridHost *h, bool has_results, Error *err)
     uint32_t blocks = block_count(h->point_count);
     uint32_t texture_count = h->info->unit->texture_count;
     size_t globals_bytes = (size_t)blocks * h->layout.stride_bytes;
-    size_t result_bytes = has_results ? (size_t)blocks * h->info->result_stride_bytes : 4;
+    size_t result_bytes = (size_t)blocks * h->info->result_stride_bytes;
     h->globals = mem_alloc_aligned(globals_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
-    h->result = mem_alloc_aligned(result_bytes, SORT_CACHE_LINE);
+    h->result = has_results ? mem_alloc_aligned(result_bytes, SORT_CACHE_LINE) : NULL;
     size_t attributes_bytes = (size_t)blocks * h->info->attributes_stride_bytes;
     h->attributes = mem_alloc_aligned(attributes_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
     h->params = mem_alloc(h->info->params_bytes + 4, 1);
@@ -170,12 +170,13 @@ static Status allocate(GridHost *h, bool has_results, Error *err)
     h->texture = MEM_ARRAY(GridTexture, texture_count);
     h->texture_id = MEM_ARRAY(uint32_t, texture_count);
     h->lookup = MEM_ARRAY(GridLookup, GRID_LOOKUPS_MAX);
-    if (!h->globals || !h->attributes || !h->result || !h->params || !h->live || !h->read ||
-        !h->texture || !h->texture_id || !h->lookup)
+    if (!h->globals || !h->attributes || (has_results && !h->result) || !h->params || !h->live ||
+        !h->read || !h->texture || !h->texture_id || !h->lookup)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     memset(h->globals, 0, globals_bytes);
     memset(h->attributes, 0, attributes_bytes);
-    memset(h->result, 0, result_bytes);
+    if (has_results)
+        memset(h->result, 0, result_bytes);
     return STATUS_OK;
 }
 
@@ -399,7 +400,8 @@ SslBatch grid_host_part(const GridHost *h, uint32_t first, uint32_t count)
     part.attributes =
         (const char *)h->attributes + (size_t)first * h->info->attributes_stride_bytes;
     part.live += first;
-    part.result = (char *)h->result + (size_t)first * h->info->result_stride_bytes;
+    part.result =
+        h->result ? (char *)h->result + (size_t)first * h->info->result_stride_bytes : NULL;
     part.block_count = count;
     return part;
 }

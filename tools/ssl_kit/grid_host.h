@@ -37,7 +37,7 @@ typedef struct GridHost GridHost;
  * defaults. `p` is held. `rows`: the context's globals, borrowed. */
 Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
                         uint32_t point_count, GridHost **out_host, Error *err) SORT_MUST_CHECK;
-/* Makes a host of points that are not run, only copied from: they have no results. */
+/* Makes a host of points without results: they are copied from, or run for sums (grid_sum.h). */
 Status grid_host_create_points(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
                                uint32_t point_count, GridHost **out_host,
                                Error *err) SORT_MUST_CHECK;

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/thread.h"
 #include "tools/ssl_kit/grid_edges.h"
+#include "tools/ssl_kit/grid_sum.h"
 #include "tools/sslc/sslc_fit.h"
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ struct FitShader {
     PictureLoss *loss;
     FitPicture picture, tangent;
     float *adjoint;  /* as the picture */
-    SslSum **sums;   /* [sum_count]: of the chunks, then, with edges, of chunks of `swept` */
+    GridSum **sums;  /* [sum_count]: of the chunks, then, with edges, of chunks of `swept` */
     Error *errors;   /* [sum_count] of those sums */
     bool *has_fault; /* [sum_count] the chunk could not be shaded, or not be summed */
     uint32_t point_count, block_count, chunk_count, sum_count, adjoint_slot;
@@ -44,14 +45,19 @@ struct FitShader {
 
 /* --- building ----------------------------------------------------------------------------------- */
 
-static Status build_side(FitShader *s, const SslUnit *unit, Side *side, Error *err)
+typedef Status CreateHost(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
+                          uint32_t point_count, GridHost **out_host, Error *err);
+
+/* create: grid_host_create, or grid_host_create_points for a side of which only sums are asked. */
+static Status build_side(FitShader *s, const SslUnit *unit, CreateHost *create, Side *side,
+                         Error *err)
 {
     const FitShaderDesc *d = &s->desc;
     side->program = sslc_build(d->file, unit, d->build, false);
     if (!side->program)
         return STATUS_SOURCE;
-    TRY(grid_host_create(side->program, d->file->tables.globals, d->file->tables.global_count,
-                         s->point_count, &side->host, err));
+    TRY(create(side->program, d->file->tables.globals, d->file->tables.global_count, s->point_count,
+               &side->host, err));
     grid_host_watch(side->host, GRID_WATCH_NONE);
     return sslc_grid_set(d->grid, d->file, side->program, side->host, err);
 }
@@ -103,7 +109,7 @@ static Status allocate(FitShader *s, Error *err)
     s->picture.numbers = MEM_ARRAY(float, numbers);
     s->tangent.numbers = MEM_ARRAY(float, numbers);
     s->adjoint = MEM_ARRAY(float, numbers);
-    s->sums = MEM_ARRAY(SslSum *, s->sum_count);
+    s->sums = MEM_ARRAY(GridSum *, s->sum_count);
     s->errors = MEM_ARRAY(Error, s->sum_count);
     s->has_fault = MEM_ARRAY(bool, s->sum_count);
     if (!s->picture.numbers || !s->tangent.numbers || !s->adjoint || !s->sums || !s->errors ||
@@ -128,25 +134,25 @@ static Status build_edges(FitShader *s, Error *err)
     if (!s->marks || !s->near || !s->near_firsts)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     TRY(differentiate(s, SWEPT, &s->swept, err));
-    TRY(build_side(s, s->swept.unit, &s->swept, err));
+    TRY(build_side(s, s->swept.unit, grid_host_create_points, &s->swept, err));
     TRY(grid_host_create_points(s->swept.program, file->tables.globals, file->tables.global_count,
                                 s->point_count, &s->spread, err));
     TRY(sslc_grid_set(s->desc.grid, file, s->swept.program, s->spread, err));
     for (uint32_t i = s->chunk_count; i < s->sum_count; ++i)
-        TRY(ssl_sum_create(s->swept.program, &s->sums[i], err));
+        TRY(grid_sum_create(s->swept.program, CHUNK_BLOCKS, &s->sums[i], err));
     return STATUS_OK;
 }
 
 static Status build_backward(FitShader *s, Error *err)
 {
     TRY(differentiate(s, BACKWARD, &s->backward, err));
-    TRY(build_side(s, s->backward.unit, &s->backward, err));
+    TRY(build_side(s, s->backward.unit, grid_host_create_points, &s->backward, err));
     const SslUnitInfo *info = ssl_unit_info(s->backward.unit);
     s->adjoint_slot = info->attribute_count - 1; /* it is added after those of the shader */
     for (uint32_t i = 0; i < info->output_count; ++i)
         s->is_smooth = s->is_smooth || !info->outputs[i].is_zero;
     for (uint32_t i = 0; i < s->chunk_count; ++i)
-        TRY(ssl_sum_create(s->backward.program, &s->sums[i], err));
+        TRY(grid_sum_create(s->backward.program, CHUNK_BLOCKS, &s->sums[i], err));
     return STATUS_OK;
 }
 
@@ -249,10 +255,11 @@ static Status build(FitShader *s, Error *err)
         TRY(differentiate(s, MARKED, &s->plain, err));
         s->picture_output = 0;
     }
-    TRY(build_side(s, has_edges(&s->desc) ? s->plain.unit : s->desc.unit, &s->plain, err));
+    TRY(build_side(s, has_edges(&s->desc) ? s->plain.unit : s->desc.unit, grid_host_create,
+                   &s->plain, err));
     if (s->desc.needs_tangents) {
         TRY(differentiate(s, FORWARD, &s->forward, err));
-        TRY(build_side(s, s->forward.unit, &s->forward, err));
+        TRY(build_side(s, s->forward.unit, grid_host_create, &s->forward, err));
     }
     if (s->desc.needs_gradient)
         TRY(build_backward(s, err));
@@ -303,7 +310,7 @@ void fit_shader_destroy(FitShader *s)
     if (!s)
         return;
     for (uint32_t i = 0; i < s->sum_count && s->sums; ++i)
-        ssl_sum_destroy(s->sums[i]);
+        grid_sum_destroy(s->sums[i]);
     free_side(&s->plain);
     free_side(&s->backward);
     free_side(&s->forward);
@@ -385,14 +392,13 @@ static void set_adjoint(FitShader *s, const Side *side, uint32_t at_point, uint3
 
 static void sum_blocks(FitShader *s, const Side *side, uint32_t first, uint32_t count, uint32_t sum)
 {
-    grid_host_run_blocks(side->host, first, count);
-    const SslBatch part = grid_host_part(side->host, first, count);
-    s->has_fault[sum] = ssl_sum_add(s->sums[sum], &part, &s->errors[sum]) != STATUS_OK;
+    s->has_fault[sum] =
+        grid_sum_run(s->sums[sum], side->host, first, count, &s->errors[sum]) != STATUS_OK;
 }
 
 static void clear_sum(FitShader *s, uint32_t sum)
 {
-    ssl_sum_clear(s->sums[sum]);
+    ssl_sum_clear(grid_sum_total(s->sums[sum]));
     s->errors[sum] = (Error){0};
     s->has_fault[sum] = false;
 }
@@ -493,15 +499,16 @@ static Status evaluate_gradient(FitShader *s, const double *x, double *out_value
             *out_value = (double)NAN;
             return STATUS_OK;
         }
+    SslSum *total = grid_sum_total(s->sums[0]);
     for (uint32_t i = 1; i < s->sum_count; ++i)
-        TRY(ssl_sum_merge(s->sums[0], s->sums[i], err));
+        TRY(ssl_sum_merge(total, grid_sum_total(s->sums[i]), err));
     uint32_t output = 0; /* one for each parameter that is fitted, in order */
     for (uint32_t param = 0; param < space->unit->param_count; ++param) {
         if (!space->is_fitted[param])
             continue;
         for (uint32_t i = 0; i < space->count; ++i)
             if (space->numbers[i].param == param)
-                out_gradient[i] = ssl_sum_value(s->sums[0], output, space->numbers[i].number);
+                out_gradient[i] = ssl_sum_value(total, output, space->numbers[i].number);
         ++output;
     }
     return STATUS_OK;
