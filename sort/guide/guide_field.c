@@ -15,6 +15,7 @@ enum {
     QUADS_A_REGION = 24, /* that the limit has room for */
     FIRST_DEPTH = 3      /* of the quadtree that first records fall into */
 };
+#define NEAREST 256.0f /* of distances that are told apart, in parts of the field's length */
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
@@ -138,7 +139,7 @@ float guide_field_chance(const GuideField *f, uint32_t region, bool is_training)
     return is_training && r->is_known ? training_chance : r->chance;
 }
 
-float3 guide_field_sample(const GuideField *f, uint32_t region, float2 u)
+float3 guide_field_sample(const GuideField *f, uint32_t region, float3 position, float2 u)
 {
     const float below_one = 0x1.fffffep-1f;
     uint32_t q = f->regions[region].root;
@@ -157,7 +158,8 @@ float3 guide_field_sample(const GuideField *f, uint32_t region, float2 u)
         low.y += (float)is_upper * size;
         q = quad->child[k + 2 * (uint32_t)is_upper];
     } while (q);
-    return direction_of_square(f2(low.x + size * u.x, low.y + size * u.y));
+    float3 direction = direction_of_square(f2(low.x + size * u.x, low.y + size * u.y));
+    return parallax_leave(&f->regions[region].drawn, position, direction);
 }
 
 /* Moves a point of the square into the quadrant that it lies in, and scales it up. Returns the quadrant. */
@@ -168,10 +170,12 @@ static uint32_t enter_quadrant(float2 *p)
     return x + 2 * y;
 }
 
-float guide_field_density(const GuideField *f, uint32_t region, float3 direction)
+float guide_field_density(const GuideField *f, uint32_t region, float3 position, float3 direction)
 {
+    float stretch;
+    direction = parallax_enter(&f->regions[region].drawn, position, direction, &stretch);
     float2 p = square_of_direction(direction);
-    float density = square_density(direction);
+    float density = stretch * square_density(direction);
     uint32_t q = f->regions[region].root;
     do {
         const GuideQuad *quad = &f->quads[q];
@@ -214,10 +218,14 @@ static float part(uint64_t random, uint32_t shift)
 
 /* Adds to the cell of a direction. The direction is blurred over the size of its cell, so that cells take from their
  * neighbours and the field does not depend on where their borders happen to lie [Mueller2019]. */
-static void record_light(GuideField *f, uint32_t root, const GuideRecord *r, uint64_t light)
+static void record_light(GuideField *f, uint32_t region, const GuideRecord *r, uint64_t light)
 {
+    float stretch;
+    uint32_t root = f->regions[region].root;
+    float3 direction =
+        parallax_enter(&f->regions[region].taught, r->position, r->direction, &stretch);
     const float below_one = 0x1.fffffep-1f;
-    float2 at = square_of_direction(r->direction), p = at;
+    float2 at = square_of_direction(direction), p = at;
     uint32_t q = root, k;
     float size = 1.0f;
     do {
@@ -268,6 +276,11 @@ void guide_field_record(GuideField *f, const GuideRecord *r)
     uint64_t whole = units(light, f->to_units);
     if (whole == 0)
         return;
-    add(&f->tallies[region].records, 1);
-    record_light(f, f->regions[region].root, r, whole);
+    GuideTally *place_tally = &f->tallies[region];
+    add(&place_tally->records, 1);
+    add(&place_tally->light, whole);
+    if (r->distance_m < INFINITY)
+        add(&place_tally->near,
+            units(light * minf(f->desc.size.x / r->distance_m, NEAREST), f->to_units));
+    record_light(f, region, r, whole);
 }

@@ -1,6 +1,7 @@
 /* Where light comes from, as paths have found: a field of densities over directions, by place [Mueller2017]. Binary trees cut
  * space into regions, and each region has a quadtree over the sphere of directions (sphere_square.h), whose cells hold shares of
- * the light that arrives in the region. There is a binary tree for each of six sides that surfaces face, so that what one wall
+ * the light that arrives in the region. Directions are those from the region's centre to where rays of the place meet a sphere, as large
+ * as light is far away (parallax.h). There is a binary tree for each of six sides that surfaces face, so that what one wall
  * sees is not drawn at another.
  *
  *   guide_field_create              one region a side, nothing known
@@ -40,6 +41,7 @@ typedef struct GuideFieldDesc {
 /* A scatter at a vertex of a path, and what the path found behind it. */
 typedef struct GuideRecord {
     float3 position, normal, direction;
+    float distance_m; /* of what the direction leads to; INFINITY: unknown, or the sky */
     /* Radiance from the direction; the same times the BSDF and the cosine, over `pdf`. Mean of the channels. */
     float radiance, estimate;
     /* Densities per steradian of the direction: as it was drawn, by the surface's own sampling, and by the field. */
@@ -79,8 +81,9 @@ uint32_t guide_field_region(const GuideField *field, float3 position, float3 nor
  * teach the field, and look where it says light is even if that does not pay yet. */
 float guide_field_chance(const GuideField *field, uint32_t region, bool is_training);
 /* Draws a unit direction. u: [0, 1)^2; stratified points stay stratified. */
-float3 guide_field_sample(const GuideField *field, uint32_t region, float2 u);
+float3 guide_field_sample(const GuideField *field, uint32_t region, float3 position, float2 u);
 /* Returns the density per steradian with which guide_field_sample draws a unit direction. */
-float guide_field_density(const GuideField *field, uint32_t region, float3 direction);
+float guide_field_density(const GuideField *field, uint32_t region, float3 position,
+                          float3 direction);
 
 #endif

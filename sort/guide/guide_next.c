@@ -12,7 +12,8 @@ enum {
     EVEN_RECORDS = 2,          /* that each node is given beside its own, in equal shares */
     CELLS_DEPTH_MAX = 40
 };
-#define CELL_SHARE 0.01 /* of a region's light, above which a cell is cut */
+#define CELL_SHARE   0.01 /* of a region's light, above which a cell is cut */
+#define LEAST_RADIUS 0.7f /* of a region's sphere, in diagonals of the region */
 
 typedef struct Teacher {
     const GuideField *from;
@@ -127,7 +128,24 @@ static float best_chance(const GuideTally *tally, GuideStats *stats)
     return guide_chances[best];
 }
 
-static void add_region(const Teacher *t, uint32_t old, float chance, float3 size, uint32_t cell)
+typedef struct Box {
+    float3 low, size;
+} Box;
+
+/* Returns the sphere of a region to come, as far away as light was in the one that it is a part of. */
+static GuideSphere sphere_of(const Teacher *t, uint32_t old, Box box)
+{
+    const GuideTally *tally = &t->from->tallies[old];
+    const GuideSphere *from = &t->from->regions[old].taught;
+    double light = (double)read(&tally->light), near = (double)read(&tally->near);
+    float radius = near > 0.0 ? (float)((double)t->from->desc.size.x * light / near) : from->radius;
+    GuideSphere s = {f3_add(box.low, f3_scale(box.size, 0.5f)), radius};
+    if (radius > 0.0f)
+        s.radius = maxf(radius, LEAST_RADIUS * f3_length(box.size));
+    return s;
+}
+
+static void add_region(const Teacher *t, uint32_t old, float chance, Box box, uint32_t cell)
 {
     GuideField *to = t->to;
     const GuideRegion *from = &t->from->regions[old];
@@ -140,7 +158,9 @@ static void add_region(const Teacher *t, uint32_t old, float chance, float3 size
     to->regions[region] = (GuideRegion){.root = root,
                                         .chance = learns ? chance : from->chance,
                                         .is_known = learns || from->is_known,
-                                        .size = size};
+                                        .size = box.size,
+                                        .drawn = learns ? from->taught : from->drawn,
+                                        .taught = sphere_of(t, old, box)};
 }
 
 static float coordinate(float3 v, uint32_t axis)
@@ -152,10 +172,6 @@ static void set_coordinate(float3 *v, uint32_t axis, float value)
 {
     *(axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z) = value;
 }
-
-typedef struct Box {
-    float3 low, size;
-} Box;
 
 /* Sets the cell `at` to region `old` of the old field, or to as many parts of it as its records allow. */
 static void add_parts(const Teacher *t, uint32_t old, float chance, Box box, double records,
@@ -171,7 +187,7 @@ static void add_parts(const Teacher *t, uint32_t old, float chance, Box box, dou
     to->stats.is_full |= is_cut && !has_room;
     if (!is_cut || !has_room) {
         --*pending;
-        add_region(t, old, chance, box.size, at);
+        add_region(t, old, chance, box, at);
         return;
     }
     ++*pending;

@@ -3,6 +3,7 @@
 #define SORT_GUIDE_GUIDE_STATE_H
 
 #include "sort/guide/guide_field.h"
+#include "sort/guide/parallax.h"
 #include <stdatomic.h>
 
 /* A node of a quadtree. Quadrant k is at x = k & 1, y = k >> 1. */
@@ -23,6 +24,8 @@ typedef struct GuideRegion {
     float chance;
     bool is_known; /* records have taught it */
     float3 size;
+    /* By which directions are drawn, and by which they are recorded. */
+    GuideSphere drawn, taught;
 } GuideRegion;
 
 /* What was recorded of the quadrants of a quad, and of a region. Quadrants that are no leaves stay 0. */
@@ -33,6 +36,8 @@ typedef struct GuideSums {
 typedef struct GuideTally {
     _Atomic uint64_t records; /* that brought light */
     _Atomic uint64_t mixed;   /* that the field took part in */
+    /* Light, and light by the inverse of its distance, in lengths of the field. */
+    _Atomic uint64_t light, near;
     /* By chance: second moments of estimates; the estimates' logarithms of how much likelier their directions are than by
      * the surface's own sampling, as two's complement. */
     _Atomic uint64_t moment[GUIDE_CHANCES], likelihood[GUIDE_CHANCES];

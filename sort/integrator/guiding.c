@@ -32,7 +32,9 @@ void guidance_find(const Wave *w, const SurfaceBlock *surfaces, const WideRow no
     find_shares(block, out->share);
     WIDE_EACH(k, live & bsdf_block_smooth(block))
     {
-        out->region[k] = guide_field_region(field, wide_get3(surfaces->P, k), wide_get3(normal, k));
+        float3 position = wide_get3(surfaces->P, k);
+        wide_set3(out->position, k, position);
+        out->region[k] = guide_field_region(field, position, wide_get3(normal, k));
         out->chance[k] = out->share[k] * guide_field_chance(field, out->region[k], w->lessons);
         if (out->chance[k] > 0.0f)
             out->lanes = (uint16_t)(out->lanes | 1u << k);
@@ -42,8 +44,8 @@ void guidance_find(const Wave *w, const SurfaceBlock *surfaces, const WideRow no
 static float mixed(const Wave *w, const Guidance *g, uint32_t k, float3 wi, float bsdf_pdf)
 {
     float chance = g->chance[k];
-    return (1.0f - chance) * bsdf_pdf +
-           chance * guide_field_density(w->shared->guide, g->region[k], wi);
+    return (1.0f - chance) * bsdf_pdf + chance * guide_field_density(w->shared->guide, g->region[k],
+                                                                     wide_get3(g->position, k), wi);
 }
 
 void guidance_mix(const Wave *w, const Guidance *g, const WideRow wi[3], uint16_t live, WideRow pdf)
@@ -65,7 +67,9 @@ static uint16_t draw_by_field(const Wave *w, const Guidance *g, BsdfRow u[3], ui
         float chance = g->chance[k];
         if (u[0][k] < chance) {
             float2 at = f2(minf(u[0][k] / chance, below_one), u[1][k]);
-            wide_set3(out_wi, k, guide_field_sample(w->shared->guide, g->region[k], at));
+            wide_set3(
+                out_wi, k,
+                guide_field_sample(w->shared->guide, g->region[k], wide_get3(g->position, k), at));
             drawn = (uint16_t)(drawn | 1u << k);
         } else {
             u[0][k] = minf((u[0][k] - chance) / (1.0f - chance), below_one);

@@ -12,6 +12,7 @@
 typedef struct Guidance {
     alignas(64) WideRow chance; /* that the field draws; 0: it takes no part */
     WideRow share;              /* of the surface's own sampling, without deltas */
+    WideRow position[3];        /* of the points of live lanes */
     uint32_t region[SSL_BLOCK];
     uint16_t lanes; /* those with a chance */
 } Guidance;

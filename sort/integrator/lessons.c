@@ -14,13 +14,18 @@ void lessons_add_vertex(Wave *w, uint32_t i, SurfaceLane surface, const BsdfSamp
 {
     const Path *path = &w->paths[i];
     PathLesson *lesson = &w->lessons[path->sample];
+    float3 P = surface_vector(surface, surface.block->P);
+    LessonVertex *before = lesson->count ? &lesson->vertex[lesson->count - 1] : NULL;
+    if (before && isinf(before->distance_m))
+        before->distance_m = f3_length(f3_sub(P, before->position));
     bool is_bounce = !(sample->flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT));
     if (!is_bounce || path->flags & (PATH_CAUGHT | PATH_DEAD) || lesson->count == LESSON_VERTICES)
         return;
     uint32_t k = surface.lane;
     bool is_known = g && g->lanes >> k & 1;
     lesson->vertex[lesson->count++] = (LessonVertex){
-        .position = surface_vector(surface, surface.block->P),
+        .position = P,
+        .distance_m = INFINITY,
         .normal = path->from_n,
         .direction = sample->wi,
         .beta = path->beta,
@@ -28,7 +33,7 @@ void lessons_add_vertex(Wave *w, uint32_t i, SurfaceLane surface, const BsdfSamp
         .pdf = path->pdf,
         .bsdf_pdf = sample->pdf,
         .guide_pdf =
-            is_known ? guide_field_density(w->shared->guide, g->region[k], sample->wi) : 0.0f,
+            is_known ? guide_field_density(w->shared->guide, g->region[k], P, sample->wi) : 0.0f,
         .share = is_known ? g->share[k] : 0.0f};
 }
 
@@ -55,6 +60,7 @@ static void record(GuideField *field, const LessonVertex *v, uint64_t random)
         field, &(GuideRecord){.position = v->position,
                               .normal = v->normal,
                               .direction = v->direction,
+                              .distance_m = v->distance_m,
                               .radiance = maxf(spectrum_average(v->light), 0.0f),
                               .estimate = spectrum_average(spectrum_mul(v->light, v->weight)),
                               .pdf = v->pdf,

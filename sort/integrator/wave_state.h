@@ -153,9 +153,10 @@ typedef struct SampleGuide {
 enum { LESSON_VERTICES = 16 };
 typedef struct LessonVertex {
     float3 position, normal, direction;
-    Spectrum beta;   /* throughput after the scatter */
-    Spectrum weight; /* of the scatter: f cos / pdf */
-    Spectrum light;  /* radiance found behind it */
+    float distance_m; /* to the surface that was met next; INFINITY: none was */
+    Spectrum beta;    /* throughput after the scatter */
+    Spectrum weight;  /* of the scatter: f cos / pdf */
+    Spectrum light;   /* radiance found behind it */
     /* As in GuideRecord. */
     float pdf, bsdf_pdf, guide_pdf, share;
 } LessonVertex;

@@ -56,6 +56,7 @@ static GuideRecord draw_record(float scale, uint64_t *state)
     return (GuideRecord){.position = p,
                          .normal = f3(0, 1, 0),
                          .direction = wi,
+                         .distance_m = INFINITY,
                          .radiance = light_at(p, wi),
                          .estimate = light_at(p, wi) / SORT_INV_4PI,
                          .pdf = SORT_INV_4PI,
@@ -109,7 +110,7 @@ static void check_density(const GuideField *field, float3 p)
     memset(expected, 0, sizeof expected);
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         float u = number(&state), v = number(&state);
-        float3 a = guide_field_sample(field, region, f2(u, v)), b = warp_sphere(f2(u, v));
+        float3 a = guide_field_sample(field, region, p, f2(u, v)), b = warp_sphere(f2(u, v));
         const float3 both[2] = {a, b};
         for (uint32_t k = 0; k < 2; ++k) {
             uint32_t x = (uint32_t)((both[k].x * 0.499999f + 0.5f) * SIDE),
@@ -120,9 +121,9 @@ static void check_density(const GuideField *field, float3 p)
                 drawn[cell] += 1.0;
             else
                 expected[cell] +=
-                    (double)guide_field_density(field, region, b) / (double)SORT_INV_4PI;
+                    (double)guide_field_density(field, region, p, b) / (double)SORT_INV_4PI;
         }
-        assert_true(guide_field_density(field, region, a) > 0.0f);
+        assert_true(guide_field_density(field, region, p, a) > 0.0f);
     }
     for (uint32_t c = 0; c < CELLS; ++c) {
         whole += expected[c];
@@ -156,7 +157,7 @@ static void check_learned(float scale)
         assert_true(guide_field_chance(field, region, true) > 0.0f);
         for (uint32_t i = 0; i < SAMPLES; ++i) {
             float2 u = f2(number(&state), number(&state));
-            hits[side] += light_at(p, guide_field_sample(field, region, u)) > 1.0f;
+            hits[side] += light_at(p, guide_field_sample(field, region, p, u)) > 1.0f;
         }
     }
     /* The cone has 1 % of all directions and 5.02 / (5.02 + 0.02 * 99) = 72 % of the light; blurring costs some. */
@@ -181,12 +182,67 @@ static void test_order_does_not_matter(void **unused)
         GuideRecord r = draw_record(1.0f, &state);
         uint32_t region = guide_field_region(a, r.position, r.normal);
         assert_int_equal(region, guide_field_region(b, r.position, r.normal));
-        float da = guide_field_density(a, region, r.direction),
-              db = guide_field_density(b, region, r.direction);
+        float da = guide_field_density(a, region, r.position, r.direction),
+              db = guide_field_density(b, region, r.position, r.direction);
         assert_memory_equal(&da, &db, sizeof da);
     }
     guide_field_destroy(a);
     guide_field_destroy(b);
+}
+
+/* A small lamp at (0, 1.5, 0), as far above the plane y = 0 as the plane's square is wide. */
+static const float lamp_radius = 0.15f, lamp_height = 1.5f;
+
+static bool meets_lamp(float3 p, float3 wi)
+{
+    float3 to = f3_sub(f3(0.0f, lamp_height, 0.0f), p);
+    float along = f3_dot(to, wi);
+    return along > 0.0f && f3_length2(to) - along * along < lamp_radius * lamp_radius;
+}
+
+static GuideField *teach_lamp(bool has_distance)
+{
+    GuideField *field = make_field(1.0f, 8 << 20);
+    uint64_t state = 6;
+    for (uint32_t pass = 0; pass < 4; ++pass) {
+        for (uint32_t i = 0; i < 40000; ++i) {
+            GuideRecord r = draw_record(0.75f, &state);
+            r.position.y = 0.0f;
+            bool is_lit = meets_lamp(r.position, r.direction);
+            r.distance_m = has_distance ? 1.6f : INFINITY;
+            r.radiance = r.estimate = is_lit ? 5.0f : 0.0f;
+            guide_field_record(field, &r);
+        }
+        field = next_field(field);
+    }
+    return field;
+}
+
+/* Returns the part of directions, drawn at many places, that meet the lamp. */
+static double part_that_meets(const GuideField *field)
+{
+    enum { SAMPLES = 40000 };
+    uint64_t state = 8;
+    uint32_t met = 0;
+    for (uint32_t i = 0; i < SAMPLES; ++i) {
+        float3 p = f3(1.4f * number(&state) - 0.7f, 0.0f, 1.4f * number(&state) - 0.7f);
+        uint32_t region = guide_field_region(field, p, f3(0, 1, 0));
+        float2 u = f2(number(&state), number(&state));
+        met += meets_lamp(p, guide_field_sample(field, region, p, u));
+    }
+    return (double)met / SAMPLES;
+}
+
+/* A thing nearby is in another direction from each place of a region. Where its distance is known, more directions meet it. */
+static void test_near_things_are_met_from_all_places(void **unused)
+{
+    (void)unused;
+    GuideField *near = teach_lamp(true), *far = teach_lamp(false);
+    assert_true(part_that_meets(near) > 3.0 * part_that_meets(far));
+    check_density(near, f3(0.3f, 0.0f, -0.4f));
+    check_density(near, f3(-0.6f, 0.0f, 0.1f));
+    guide_field_destroy(near);
+    guide_field_destroy(far);
 }
 
 static void test_memory_has_a_limit(void **unused)
@@ -238,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_samples_have_their_density),
         cmocka_unit_test(test_it_learns_where_light_comes_from),
         cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_near_things_are_met_from_all_places),
         cmocka_unit_test(test_memory_has_a_limit),
         cmocka_unit_test(test_bad_records_are_left_out),
     };
