@@ -30,6 +30,16 @@ static inline i32x4 i32x4_load(const void *at)
     return v;
 }
 
+/* Returns the highest bits of the four numbers; that of number 0 is bit 0. */
+static inline uint32_t i32x4_sign_bits(i32x4 v)
+{
+#if defined(__SSE2__)
+    return (uint32_t)_mm_movemask_ps((__m128)v);
+#else
+    return (uint32_t)((v[0] < 0) | (v[1] < 0) << 1 | (v[2] < 0) << 2 | (v[3] < 0) << 3);
+#endif
+}
+
 static inline void f32x4_store(f32x4 v, float *out)
 {
     memcpy(out, &v, sizeof v);

@@ -124,11 +124,7 @@ static const char *at(const void *blocks, uint32_t stride_bytes, uint32_t block,
 
 SORT_ALWAYS_INLINE bool has_any(i32x4 quad)
 {
-#if defined(__SSE2__)
-    return _mm_movemask_epi8((__m128i)(quad == 0)) != UINT16_MAX;
-#else
-    return (quad[0] | quad[1] | quad[2] | quad[3]) != 0;
-#endif
+    return i32x4_sign_bits(quad != 0) != 0;
 }
 
 static uint32_t list_bad_lanes(const int32_t bits[SSL_BLOCK], int32_t limit_bits)
@@ -273,17 +269,28 @@ SORT_ALWAYS_INLINE void push_line(Lines *lines, const char *from, uint32_t live)
     memcpy(lines->line[lines->count++], quads, sizeof quads);
 }
 
-/* Adds one number of all blocks. */
-static bool add_number(const SslSum *sum, const SslBatch *batch, const Number *number,
-                       AddLines *add)
+/* One number of all blocks. */
+typedef struct Column {
+    const char *first;
+    size_t stride_bytes;
+} Column;
+
+static bool has_zeros_only(Column c, uint32_t block_count)
+{
+    i32x4 any[SSL_BLOCK / 4] = {0};
+    for (uint32_t block = 0; block < block_count; ++block)
+        for (uint32_t i = 0; i < SSL_BLOCK / 4; ++i)
+            any[i] |= i32x4_load(c.first + block * c.stride_bytes + i * sizeof(i32x4));
+    return !has_any((any[0] | any[1] | any[2] | any[3]) & INT32_MAX);
+}
+
+/* Returns what add_large_lines does. */
+static bool add_column(Column c, const SslBatch *batch, AddLines *add, AccumWide *total)
 {
     Lines lines;
-    AccumWide *total = &sum->totals[number->total];
     lines.count = 0;
     for (uint32_t block = 0; block < batch->block_count; ++block) {
-        push_line(&lines,
-                  at(batch->result, sum->info->result_stride_bytes, block, number->offset_bytes),
-                  batch->live[block]);
+        push_line(&lines, c.first + block * c.stride_bytes, batch->live[block]);
         if (lines.count == ACCUM_LINES_MAX && !flush_lines(&lines, add, total))
             return false;
     }
@@ -310,7 +317,10 @@ Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
     TRY(count_points(sum, points, err));
     memcpy(sum->before, sum->totals, sum->count * sizeof *sum->totals);
     for (uint32_t i = 0; i < sum->number_count; ++i) {
-        if (add_number(sum, batch, &sum->numbers[i], add))
+        const Column column = {(const char *)batch->result + sum->numbers[i].offset_bytes,
+                               sum->info->result_stride_bytes};
+        if (has_zeros_only(column, batch->block_count) ||
+            add_column(column, batch, add, &sum->totals[sum->numbers[i].total]))
             continue;
         memcpy(sum->totals, sum->before, sum->count * sizeof *sum->totals);
         sum->points -= points;

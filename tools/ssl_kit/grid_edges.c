@@ -19,27 +19,27 @@ static uint32_t list_lanes(const GridMarks *m, uint32_t first, uint32_t count)
     return lanes;
 }
 
-/* Whether a point of a block differs from one before, behind, above or below it, which are in the picture. */
-static bool may_differ(const uint32_t *mark, size_t width)
+/* The lanes of a block whose points differ from one before, behind, above or below them, which are in the picture. */
+static uint32_t list_differing(const uint32_t *mark, size_t width)
 {
-    i32x4 any = {0};
+    uint32_t lanes = 0;
     for (uint32_t i = 0; i < SSL_BLOCK; i += 4) {
-        i32x4 own = i32x4_load(mark + i);
-        any |= (own ^ i32x4_load(mark + i - 1)) | (own ^ i32x4_load(mark + i + 1)) |
-               (own ^ i32x4_load(mark + i - width)) | (own ^ i32x4_load(mark + i + width));
+        const i32x4 own = i32x4_load(mark + i);
+        const i32x4 difference =
+            (own ^ i32x4_load(mark + i - 1)) | (own ^ i32x4_load(mark + i + 1)) |
+            (own ^ i32x4_load(mark + i - width)) | (own ^ i32x4_load(mark + i + width));
+        lanes |= i32x4_sign_bits(difference != 0) << i;
     }
-    return (any[0] | any[1] | any[2] | any[3]) != 0;
+    return lanes;
 }
 
-/* The lanes of a block whose points are near an edge. Most blocks have none, and no point of the border. */
+/* The lanes of a block whose points are near an edge. */
 static uint32_t near_lanes(const GridMarks *m, uint32_t first, uint32_t count)
 {
     uint32_t column = first % m->width, row = first / m->width;
     bool is_inside = count == SSL_BLOCK && row > 0 && row + 1 < m->height && column > 0 &&
                      column + SSL_BLOCK < m->width;
-    if (is_inside && !may_differ(&m->marks[first], m->width))
-        return 0;
-    return list_lanes(m, first, count);
+    return is_inside ? list_differing(&m->marks[first], m->width) : list_lanes(m, first, count);
 }
 
 uint32_t grid_edges_find(const GridMarks *m, GridHost *host, uint32_t first_block, uint32_t end,
@@ -51,9 +51,8 @@ uint32_t grid_edges_find(const GridMarks *m, GridHost *host, uint32_t first_bloc
         uint32_t points = end - first < SSL_BLOCK ? end - first : SSL_BLOCK;
         uint32_t all = (uint32_t)((1u << points) - 1), near = near_lanes(m, first, points);
         grid_host_set_live(host, first / SSL_BLOCK, (uint16_t)(all & ~near));
-        for (uint32_t lane = 0; near >> lane; ++lane)
-            if (near >> lane & 1)
-                out_near[count++] = first + lane;
+        for (; near; near &= near - 1)
+            out_near[count++] = first + (uint32_t)__builtin_ctz(near);
     }
     return count;
 }
