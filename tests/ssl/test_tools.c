@@ -106,6 +106,26 @@ static void check_source(const char *source, int code, const char *const *parts)
 
 #define TWICE "// global: float x = 2 ddx 1\nshader s(out float o) { o = global_value<x> * 2; }\n"
 
+/* A file that does not end fails, and the others are run, also if there is a thread only. */
+static void test_time_limit(void **state)
+{
+    (void)state;
+    char endless[PATH_BYTES], good[PATH_BYTES];
+    in_folder("a_endless.ssl", endless);
+    in_folder("b_quick.ssl", good);
+    write_source(
+        "a_endless.ssl",
+        "// loop-budget: 2147483647\n// expect: o = 1\n"
+        "shader s(float x = 1, out float o) { o = 1;\n"
+        "  while (x > 0) { for (int i = 0; i < 1000000; i++) o = sin(o * x); x += o * o; } }\n");
+    write_source("b_quick.ssl", "// expect: o = 4\n" TWICE);
+    Run r = run(ssl_test_path, ARGS("--jobs=1", "--time-limit=0.5", endless, good));
+    expect_text(&r, "a_endless.ssl: error: it was not done after 0.5 s");
+    expect_text(&r, "a_endless.ssl: 0 passed, 1 failed\n1 passed, 1 failed\n");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+}
+
 /* A failing expectation is reported at its place, with the value that was found and the difference. */
 static void test_diagnostics_are_compared(void **state)
 {
@@ -752,6 +772,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sslc_checks_folders),
         cmocka_unit_test(test_sslc_limits),
         cmocka_unit_test(test_tutorial_test_runs),
+        cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_diagnostics_are_compared),
         cmocka_unit_test(test_numbers_are_compared),
         cmocka_unit_test(test_formats_for_programs),

@@ -2,21 +2,24 @@
  *
  * A file is compiled and run once for each of its cases, without optimisation and with; every point
  * of two blocks gets the same values, so that lanes can be compared too. Files are independent and run
- * on several threads; what they print comes in the order of the names. */
+ * on several threads, each within a limit of time; what they print comes in the order of the names. */
 #include "tools/ssl_test/ssl_test.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/thread.h"
 #include "tools/kit/tool.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define LIMIT_SECONDS 120.0
 
 typedef struct Session {
     Arena *arena;
     ARRAY(TestFile) files;
     CliTextList filters, exclusions;
-    uint32_t threads; /* 0: one per CPU */
-    uint32_t format;  /* TestFormat */
+    uint32_t threads;     /* 0: one per CPU */
+    uint32_t format;      /* TestFormat */
+    double limit_seconds; /* of a file; 0: none */
     bool is_verbose;
 } Session;
 
@@ -53,13 +56,6 @@ static Status add_path(Session *s, const char *path, bool is_named, Error *err)
     return STATUS_OK;
 }
 
-static void run_indexed(void *data, uint32_t index)
-{
-    Session *s = data;
-    ASSERT(index < s->files.count);
-    test_file_run(&s->files.data[index]);
-}
-
 static int finish(Session *s)
 {
     uint32_t passed = 0, failed = 0;
@@ -81,6 +77,7 @@ static bool parse(Session *s, int argc, char **argv, CliResult *args, int *out_c
         {.name = "exclude", .short_name = 'x', .kind = CLI_TEXT_LIST, .out = &s->exclusions, .value_name = "TEXT", .help = "no files whose path contains TEXT"},
         {.name = "format", .kind = CLI_CHOICE, .out = &s->format, .choices = format_words, .value_name = "FORMAT", .help = "output format: text, tap (TAP 13, one test per file) or junit (XML, one test case per file)"},
         {.name = "jobs", .short_name = 'j', .kind = CLI_U32, .out = &s->threads, .max = 1024, .value_name = "N", .help = "number of files to run in parallel; 0, the default: one per CPU"},
+        {.name = "time-limit", .kind = CLI_FLOAT, .out = &s->limit_seconds, .max = 1e6, .value_name = "SECONDS", .help = "a file that takes longer fails, and the others go on; by default 120, 0: no limit"},
         {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &s->is_verbose, .help = "print a line for every file"},
     };
     /* clang-format on */
@@ -104,13 +101,21 @@ static int run_paths(Session *s, const CliResult *args)
         status = add_path(s, args->args[i], true, &err);
     if (status != STATUS_OK)
         return tool_fail(&err, TOOL_USAGE);
-    parallel_for(s->threads, s->files.count, run_indexed, s);
-    return finish(s);
+    uint32_t left;
+    status =
+        test_run_files(s->files.data, s->files.count, s->threads, s->limit_seconds, &left, &err);
+    if (status != STATUS_OK)
+        return tool_fail(&err, TOOL_FAILED);
+    int code = finish(s);
+    if (left == 0)
+        return code;
+    (void)fflush(stdout);
+    _Exit(TOOL_FAILED); /* what is left of threads still runs */
 }
 
 static int run(int argc, char **argv)
 {
-    Session session = {.format = TEST_FORMAT_TEXT};
+    Session session = {.format = TEST_FORMAT_TEXT, .limit_seconds = LIMIT_SECONDS};
     CliResult args;
     int code;
     if (!parse(&session, argc, argv, &args, &code))
@@ -122,7 +127,7 @@ static int run(int argc, char **argv)
 
 static const ToolRow exit_codes[] = {
     {"0", "all expectations were met"},
-    {"1", "an expectation was not met, or no file was found"},
+    {"1", "an expectation was not met, a file took too long, or no file was found"},
     {"2", "the command line makes no sense, or a path is not there"},
 };
 

@@ -1,6 +1,7 @@
 /* The types and steps of ssl-test.
  *
  *   ssl_test.c         the program: options, files, threads
+ *   ssl_test_threads.c files on several threads, within a limit of time
  *   ssl_test_file.c    one file: its cases at each level
  *   ssl_test_build.c   a case's settings, and its kernel
  *   ssl_test_check.c   what came out against what was expected
@@ -53,6 +54,11 @@ typedef struct TestShot {
 
 /* Compiles and runs a file at every level; counts and texts go into it. */
 void test_file_run(TestFile *file);
+
+/* Runs files on several threads, 0: one a CPU. Those that take longer than limit_seconds, 0: none, fail, and their threads are left:
+ * if *out_left is not 0, the process may only end by _Exit. */
+Status test_run_files(TestFile *files, uint32_t count, uint32_t threads, double limit_seconds,
+                      uint32_t *out_left, Error *err) SORT_MUST_CHECK;
 
 /* The optimisation levels that every case is run at. */
 extern const struct TestLevel {
