@@ -139,7 +139,6 @@ struct SslSpecialised {
     Arena *arena;     /* owned; has the module */
     IrModule *module; /* after ir_pipeline_specialise */
     IrReport report;
-    double ir_ms;
 };
 
 /* Runs the passes that all kinds of kernels share over a copy of the unit's IR. */
@@ -189,7 +188,6 @@ Status ssl_unit_specialise(const SslUnit *unit, const SslBuildDesc *how, DiagLis
                            SslSpecialised **out, Error *err)
 {
     CHECK(how->size_bytes == sizeof *how);
-    uint64_t start_ns = clock_now_ns();
     SslSpecialised *made = MEM_NEW(SslSpecialised);
     Status status = STATUS_NO_MEMORY;
     Specialising s = {.how = how, .out = made, .diags = diag_list_create(), .err = err};
@@ -207,7 +205,6 @@ Status ssl_unit_specialise(const SslUnit *unit, const SslBuildDesc *how, DiagLis
         ssl_specialised_destroy(made);
         return status;
     }
-    made->ir_ms = clock_seconds_since(start_ns) * 1e3;
     *out = made;
     return STATUS_OK;
 }
@@ -259,8 +256,6 @@ static Status build(void *data)
     if (b->how->output_derivatives)
         fill_output_derivs(p, &layout);
     p->info.times.ir_ms = clock_seconds_since(start_ns) * 1e3;
-    if (b->special)
-        p->info.times.ir_ms += b->special->ir_ms;
     if (b->how->without_code)
         return STATUS_OK;
     JitOptions options = {.llvm_level = b->how->llvm_level, .lanes = b->how->lanes};

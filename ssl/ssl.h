@@ -523,8 +523,8 @@ typedef struct SslSpecialised SslSpecialised;
  * it holds a reference to the unit. Errors as of ssl_program_build. */
 Status ssl_unit_specialise(const SslUnit *unit, const SslBuildDesc *how, DiagList *diags,
                            SslSpecialised **out, Error *err) SORT_MUST_CHECK;
-/* As ssl_program_build of the unit, with equal results, and what was said while specialising it is not said again. `how`: as
- * given to ssl_unit_specialise, but for what does not matter there. Any thread may call it. */
+/* As ssl_program_build of the unit, with equal results. What was said while specialising it is not said again, nor is its
+ * time counted. `how`: as given to ssl_unit_specialise, but for what does not matter there. Any thread may call it. */
 Status ssl_specialised_build(const SslSpecialised *special, const SslBuildDesc *how,
                              DiagList *diags, SslProgram **out_program, Error *err) SORT_MUST_CHECK;
 /* NULL is allowed. Programs stay. */

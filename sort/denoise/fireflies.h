@@ -1,5 +1,5 @@
-/* Fireflies: what a path that is rarely found makes of a pixel, a thousand times as bright as all around it. Filters spread one over
- * their whole window, where it is no less wrong.
+/* Fireflies: what a path that is rarely found makes of a pixel, a thousand times as bright as all around it. Filters
+ * spread one over their whole window, where it is no less wrong.
  *
  * Only one half of the samples has it, and its surroundings do not. Small lights, stars and thin bright lines are in both halves;
  * where light is found rarely but everywhere, as in a caustic of few samples, the surroundings have it as well.

@@ -1,8 +1,8 @@
 /* Where light comes from, as paths have found: a field of densities over directions, by place [Mueller2017]. Binary trees cut
  * space into regions, and each region has a quadtree over the sphere of directions (sphere_square.h), whose cells hold shares of
- * the light that arrives in the region. Directions are those from the region's centre to where rays of the place meet a sphere, as large
- * as light is far away (parallax.h). There is a binary tree for each of six sides that surfaces face, so that what one wall
- * sees is not drawn at another.
+ * the light that arrives in the region. Directions are those from the region's centre to where rays of the place meet a
+ * sphere, as large as light is far away (parallax.h). There is a binary tree for each of six sides that surfaces face,
+ * so that what one wall sees is not drawn at another.
  *
  *   guide_field_create              one region a side, nothing known
  *   guide_field_record              any thread: what a vertex of a path has found
@@ -80,7 +80,7 @@ uint32_t guide_field_region(const GuideField *field, float3 position, float3 nor
 /* Returns the chance, [0, 0.75], that a direction should be drawn by the field; 0 where nothing is known. is_training: paths
  * teach the field, and look where it says light is even if that does not pay yet. */
 float guide_field_chance(const GuideField *field, uint32_t region, bool is_training);
-/* Draws a unit direction. u: [0, 1)^2; stratified points stay stratified. */
+/* Draws a unit direction at a position of the region. u: [0, 1)^2; stratified points stay stratified. */
 float3 guide_field_sample(const GuideField *field, uint32_t region, float3 position, float2 u);
 /* Returns the density per steradian with which guide_field_sample draws a unit direction. */
 float guide_field_density(const GuideField *field, uint32_t region, float3 position,

@@ -1,6 +1,6 @@
-/* Directions as they are seen from the centre of a region. What light comes from, such as the gap of a door, is in another direction
- * from each place, but in one direction from the centre: that of the point at which a ray meets a sphere around the centre, as
- * large as light is far away. Pure. */
+/* Directions as they are seen from the centre of a region. What light comes from, such as the gap of a door, is in
+ * another direction from each place, but in one direction from the centre: that of the point at which a ray meets a
+ * sphere around the centre, as large as light is far away. Pure. */
 #ifndef SORT_GUIDE_PARALLAX_H
 #define SORT_GUIDE_PARALLAX_H
 

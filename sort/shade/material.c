@@ -42,13 +42,6 @@ static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *
     return STATUS_OK;
 }
 
-/* Switches are baked into the code, and numbers that are exactly 0 or 1, since those are mostly weights of
- * closures, which then vanish or stand alone. Other numbers stay data, so that materials share kernels. */
-static SslBuildDesc build_desc(SslKernelKind kind)
-{
-    return (SslBuildDesc){.size_bytes = sizeof(SslBuildDesc), .kind = kind, .bake_switches = true};
-}
-
 /* Specialises the unit of material m, unless that is done. *out_unit is for this build, until drop_specialised. */
 static Status get_specialised(MaterialSet *set, uint32_t m, const SslBuildDesc *how,
                               const SslSpecialised **out_unit, Error *err)
@@ -79,9 +72,11 @@ static void drop_specialised(MaterialSet *set, uint32_t m)
     mutex_unlock(&s->mutex);
 }
 
+/* Switches are baked into the code, and numbers that are exactly 0 or 1, since those are mostly weights of
+ * closures, which then vanish or stand alone. Other numbers stay data, so that materials share kernels. */
 static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, MaterialBuild *build)
 {
-    const SslBuildDesc how = build_desc(kind);
+    const SslBuildDesc how = {.size_bytes = sizeof how, .kind = kind, .bake_switches = true};
     const SslSpecialised *unit;
     MaterialProgram *p = &set->materials[m].programs[kind];
     TRY(get_specialised(set, m, &how, &unit, &build->error));

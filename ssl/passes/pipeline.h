@@ -28,9 +28,10 @@ typedef struct IrReport {
  *                            inline -> fold
  *   ir_pipeline_kernel       closure_slots -> drop what the kind does not need -> dce
  *
- * Only the second step depends on the kind, so a host that needs several gives it copies of one module. The module is rebuilt in place, in its arena. Afterwards it has the entry and the recursive functions, no
- * TEX_AUTO, DDX, DDY or closure operation, and its slots are filled. Programs of other kinds than SHADE keep
- * the lobe slots only, and their outputs have no results.
+ * Only the second step depends on the kind, so whoever needs several gives it copies of one module. The module is
+ * rebuilt in place, in its arena. Afterwards it has the entry and the recursive functions, no TEX_AUTO, DDX, DDY or
+ * closure operation, and its slots are filled. Programs of other kinds than SHADE keep the lobe slots only, and their
+ * outputs have no results.
  *
  * Diagnostics: S0601 a second derivative counts as zero (warning). Errors, with STATUS_SOURCE: S0602 closures
  * nested without end, S0603 too large after inlining, S0604 too many closures, S0606 too deep after

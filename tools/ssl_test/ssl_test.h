@@ -55,8 +55,8 @@ typedef struct TestShot {
 /* Compiles and runs a file at every level; counts and texts go into it. */
 void test_file_run(TestFile *file);
 
-/* Runs files on several threads, 0: one a CPU. Those that take longer than limit_seconds, 0: none, fail, and their threads are left:
- * if *out_left is not 0, the process may only end by _Exit. */
+/* Runs files on several threads, 0: one a CPU. Those that take longer than limit_seconds, 0: none, fail, and their threads
+ * are left: if *out_left is not 0, the process may only end by _Exit. */
 Status test_run_files(TestFile *files, uint32_t count, uint32_t threads, double limit_seconds,
                       uint32_t *out_left, Error *err) SORT_MUST_CHECK;
 
