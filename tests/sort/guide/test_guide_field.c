@@ -98,16 +98,18 @@ static void test_square_and_sphere_are_inverse(void **unused)
     assert_true(fabs(area / POINTS - 12.566370614) < 0.05);
 }
 
-/* Counts samples by 8 x 8 x 8 cells of directions, against the density summed over directions of the same cells. */
+/* Counts samples by 8 x 8 x 8 cells of directions, against the density summed over the same cells. The sums are estimated by these
+ * samples and as many even ones together, so that no weight is above 1, however narrow the density is. */
 static void check_density(const GuideField *field, float3 p)
 {
     enum { SIDE = 8, CELLS = SIDE * SIDE * SIDE, SAMPLES = 400000 };
-    static double drawn[CELLS], expected[CELLS];
+    static double drawn[CELLS], expected[CELLS], squares[CELLS];
     uint32_t region = guide_field_region(field, p, f3(0, 1, 0));
     uint64_t state = 77;
     double whole = 0.0;
     memset(drawn, 0, sizeof drawn);
     memset(expected, 0, sizeof expected);
+    memset(squares, 0, sizeof squares);
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         float u = number(&state), v = number(&state);
         float3 a = guide_field_sample(field, region, p, f2(u, v)), b = warp_sphere(f2(u, v));
@@ -117,22 +119,22 @@ static void check_density(const GuideField *field, float3 p)
                      y = (uint32_t)((both[k].y * 0.499999f + 0.5f) * SIDE),
                      z = (uint32_t)((both[k].z * 0.499999f + 0.5f) * SIDE);
             uint32_t cell = x + SIDE * (y + SIDE * z);
-            if (k == 0)
-                drawn[cell] += 1.0;
-            else
-                expected[cell] +=
-                    (double)guide_field_density(field, region, p, b) / (double)SORT_INV_4PI;
+            double density = (double)guide_field_density(field, region, p, both[k]),
+                   weight = density / (density + (double)SORT_INV_4PI);
+            drawn[cell] += k == 0 ? 1.0 : 0.0;
+            expected[cell] += weight;
+            squares[cell] += weight * weight;
         }
         assert_true(guide_field_density(field, region, p, a) > 0.0f);
     }
     for (uint32_t c = 0; c < CELLS; ++c) {
         whole += expected[c];
-        /* Both are estimates; the second has the variance of its densities, of which there are at most some tens. */
-        double error = sqrt(drawn[c] + 60.0 * expected[c] + 60.0);
+        double error = sqrt(drawn[c] + squares[c] + 1.0);
         if (fabs(drawn[c] - expected[c]) > 5.0 * error)
             fail_msg("cell %u: %g samples, %g expected", c, drawn[c], expected[c]);
     }
-    assert_true(fabs(whole / SAMPLES - 1.0) < 0.02);
+    /* The sum of 2 SAMPLES weights in [0, 1] has at most the variance SAMPLES / 2: this is 5 standard errors. */
+    assert_true(fabs(whole / SAMPLES - 1.0) < 0.0056);
 }
 
 static void test_samples_have_their_density(void **unused)
