@@ -63,6 +63,20 @@ class ColumnsTest(unittest.TestCase):
                 self.mesh.polygons.foreach_set("material_index", np.arange(500) % 3)
                 self.check()
 
+    def test_normals_of_the_mesh_that_was_copied(self):
+        """What is evaluated has the copy's normals; in edit mode, where it may lack what modifiers make, they are the copy's own."""
+        from sort_blender.export.columns import MeshColumns
+        obj = bpy.context.object
+        self.mesh.polygons.foreach_set("use_smooth", [True] * 12)
+        obj.modifiers.new("Divided", "SUBSURF")
+        for mode in ("OBJECT", "EDIT", "OBJECT"):
+            bpy.ops.object.mode_set(mode=mode)
+            evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            copy = evaluated.to_mesh()
+            self.assertGreater(len(copy.vertices), 20)
+            np.testing.assert_allclose(MeshColumns(copy, evaluated.data).vertex_normals, MeshColumns(copy).vertex_normals, atol=1e-6)
+            evaluated.to_mesh_clear()
+
     def test_custom_normals(self):
         self.mesh.polygons.foreach_set("use_smooth", [True] * 12)
         self.mesh.update()

@@ -9,16 +9,16 @@ import bpy
 import numpy as np
 
 from ..versions import has_corner_normals
-from .attributes import get
+from .attributes import get, get_indices
 
 FACES_AT_ONCE = 1 << 18  # of what is computed with arrays of 150 bytes a face
 SMALL_CORNERS = 1 << 18
 
 class MeshColumns:
-    """Each array is read when it is first asked for, once. The mesh must not change meanwhile."""
+    """Each array is read when it is first asked for, once. The mesh must not change meanwhile. `source`: the mesh that it is a copy of."""
 
-    def __init__(self, mesh: bpy.types.Mesh) -> None:
-        self._mesh = mesh
+    def __init__(self, mesh: bpy.types.Mesh, source: bpy.types.Mesh | None = None) -> None:
+        self._mesh, self._source = mesh, source
 
     def _attribute(self, name: str, kind: str, domain: str, field: str, dtype: type, width: int) -> np.ndarray | None:
         """None: there is none of this name, or it is something else."""
@@ -35,25 +35,29 @@ class MeshColumns:
     def corner_vertices(self) -> np.ndarray:
         """int32 [corners]"""
         found = self._attribute(".corner_vert", "INT", "CORNER", "value", np.int32, 1)
-        return (get(self._mesh.loops, "vertex_index", np.int32, 1) if found is None else found)[:, 0]
+        return (get_indices(self._mesh.loops, "vertex_index") if found is None else found)[:, 0]
 
     @cached_property
     def face_starts(self) -> np.ndarray:
         """int32 [faces]: the first corner of each."""
-        return get(self._mesh.polygons, "loop_start", np.int32, 1)[:, 0]
+        return get_indices(self._mesh.polygons, "loop_start")[:, 0]
 
     @cached_property
     def face_materials(self) -> np.ndarray:
         """int32 [faces]. Where there is no such attribute all faces have the first material."""
         if "material_index" not in self._mesh.attributes:
             return np.zeros(len(self._mesh.polygons), np.int32)
-        return get(self._mesh.polygons, "material_index", np.int32, 1)[:, 0]
+        found = self._attribute("material_index", "INT", "FACE", "value", np.int32, 1)
+        return (get_indices(self._mesh.polygons, "material_index") if found is None else found)[:, 0]
 
     @cached_property
     def is_smooth(self) -> np.ndarray:
         """bool [faces]. Since normals of corners are kept ready, faces are smooth where no attribute says that they are sharp."""
         if has_corner_normals(self._mesh) and "sharp_face" not in self._mesh.attributes:
             return np.ones(len(self._mesh.polygons), bool)
+        is_sharp = self._attribute("sharp_face", "BOOLEAN", "FACE", "value", bool, 1)
+        if is_sharp is not None:
+            return ~is_sharp[:, 0]
         return get(self._mesh.polygons, "use_smooth", bool, 1)[:, 0]
 
     @cached_property
@@ -71,7 +75,9 @@ class MeshColumns:
         """float32 [vertices, 3]; None: corners of a vertex may differ."""
         if not (self._mesh.normals_domain == "POINT" if has_corner_normals(self._mesh) else self._has_normals_of_vertices):
             return None
-        return get(self._mesh.vertex_normals, "vector", np.float32, 3)
+        source = self._source  # has them ready where, before 4.1, a copy would compute its own
+        is_alike = source and not source.is_editmode and len(source.vertices) == len(self._mesh.vertices)
+        return get((source if is_alike else self._mesh).vertex_normals, "vector", np.float32, 3)
 
     @property
     def _has_normals_of_vertices(self) -> bool:
@@ -101,7 +107,7 @@ class MeshColumns:
         counts = self._face_triangles
         if counts is None:
             self._mesh.calc_loop_triangles()
-            return get(self._mesh.loop_triangles, "loops", np.int32, 3)
+            return get_indices(self._mesh.loop_triangles, "loops", 3)
         return divide_faces(self.face_starts, counts, self.corner_vertices, self.positions)
 
     @cached_property
@@ -112,7 +118,7 @@ class MeshColumns:
             return np.repeat(faces, counts)
         if (faces == faces[0]).all():
             return np.full(len(self.triangle_corners), faces[0])
-        return get(self._mesh.loop_triangles, "material_index", np.int32, 1)[:, 0]
+        return get_indices(self._mesh.loop_triangles, "material_index")[:, 0]
 
 
 def find_normals(mesh: bpy.types.Mesh) -> None:

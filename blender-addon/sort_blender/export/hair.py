@@ -110,7 +110,7 @@ def of_curves(obj: bpy.types.Object) -> Strands | None:
     curves = obj.data
     if len(curves.curves) == 0:
         return None
-    counts = _get(curves.curves, "points_length", np.int32, 1)[:, 0].astype(np.uint32)
+    counts = _get(curves.curves, "points_length", np.uint32, 1)[:, 0]
     places = _get(curves.points, "position", np.float32, 3)
     radius = curves.attributes.get("radius")
     radii = _get(radius.data, "value", np.float32, 1) if radius and len(radius.data) == len(places) \

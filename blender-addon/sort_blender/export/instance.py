@@ -197,7 +197,7 @@ class InstanceExporter:
         try:
             if mesh is None or len(mesh.polygons) == 0:
                 return None
-            columns = MeshColumns(mesh)
+            columns = MeshColumns(mesh, obj.data if isinstance(obj.data, bpy.types.Mesh) else None)
             beside = self._neighbours.shapes_of(obj, columns.positions) if self._neighbours else []
             if beside:
                 shapes = [Shape(columns.positions, columns.corner_normals), *beside]
