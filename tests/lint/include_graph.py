@@ -63,6 +63,7 @@ ROOMS = {
         "cache": ("format", "trace", "convert"),
         "filter": ("format", "trace", "cache"),
         "replay": ("format", "trace", "cache"),
+        "picture": ("format", "trace", "convert", "cache", "filter"),
         "api": (),
     },
     "tools/": {
@@ -78,9 +79,9 @@ ROOMS = {
 # The headers of a library that other folders may include: full matches.
 FACES = {
     "ssl/rt/": re.compile(r"ssl/rt/(rt|rt_lanes)\.h|ssl/rt/rt_(math|fused)\.inc"),
-    "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|ssl_sum\.h|[a-z_]+\.inc)"),
+    "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|ssl_sum\.h|ssl_texel_sum\.h|[a-z_]+\.inc)"),
     "fit/": re.compile(r"fit/(fit|picture_loss)\.h"),
-    "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live)\.h"),
+    "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live|tex_picture)\.h"),
 }
 
 # Headers from outside, and the places that may include them.

@@ -173,3 +173,46 @@ Status mip_builder_push(MipBuilder *b, const float *row, Error *err)
 {
     return push_into(b, 0, row, err);
 }
+
+/* --- the transpose ------------------------------------------------------------------------------ */
+
+/* The texels of the smaller level that one of the larger is part of, which are two at most, and the parts. */
+typedef struct Parents {
+    uint32_t first, count;
+    double weights[2];
+} Parents;
+
+static Parents parents_of(const Axis *axis, uint32_t texel)
+{
+    uint64_t begin = texel * axis->source, end = begin + axis->source;
+    Parents p = {.first = (uint32_t)(begin / axis->result)};
+    while (begin < end) {
+        uint64_t edge = (p.first + p.count + 1) * axis->result;
+        uint64_t next = edge < end ? edge : end;
+        ASSERT(p.count < 2);
+        p.weights[p.count++] = (double)(next - begin) / (double)axis->result;
+        begin = next;
+    }
+    return p;
+}
+
+void mip_pull(uint32_t width, uint32_t height, uint32_t channel_count, const double *coarse,
+              double *fine)
+{
+    Axis x = axis_between(width, width > 1 ? width / 2 : 1);
+    Axis y = axis_between(height, height > 1 ? height / 2 : 1);
+    for (uint32_t row = 0; row < height; ++row) {
+        Parents above = parents_of(&y, row);
+        for (uint32_t column = 0; column < width; ++column, fine += channel_count) {
+            Parents beside = parents_of(&x, column);
+            for (uint32_t i = 0; i < above.count * beside.count; ++i) {
+                uint32_t j = i / beside.count, k = i % beside.count;
+                const double *from =
+                    coarse +
+                    ((size_t)(above.first + j) * x.result_count + beside.first + k) * channel_count;
+                for (uint32_t c = 0; c < channel_count; ++c)
+                    fine[c] += above.weights[j] * beside.weights[k] * from[c];
+            }
+        }
+    }
+}

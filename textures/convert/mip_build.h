@@ -27,4 +27,9 @@ void mip_builder_destroy(MipBuilder *b); /* NULL is fine */
 /* Feeds the next row of level 0: width * channel_count linear values. */
 Status mip_builder_push(MipBuilder *b, const float *row, Error *err) SORT_MUST_CHECK;
 
+/* The transpose of one step, without alpha weighting: adds to each texel of `fine` [height][width][channel_count] the texels of the
+ * level below it, half as large, times its weights in them. */
+void mip_pull(uint32_t width, uint32_t height, uint32_t channel_count, const double *coarse,
+              double *fine);
+
 #endif

@@ -24,7 +24,22 @@ typedef struct Visit {
     uint32_t lane;
 } Visit;
 
-static void visit_tap(const Visit *v, const Tap *tap, float share)
+/* The tap's part of the derivatives of a lane whose value it is `share` of. */
+static void add_slopes(const Tap *tap, float share, TapTexels *out)
+{
+    float scale_s = share * tap->x.slope_sign * (float)tap->level->width;
+    float scale_v = share * tap->y.slope_sign * (float)tap->level->height;
+    for (uint32_t k = 0; k < 4; ++k) {
+        bool is_outside = (tap->x.outside >> (k & 1) & 1u) || (tap->y.outside >> (k >> 1) & 1u);
+        float weight_x = k & 1 ? tap->x.fraction : 1.0f - tap->x.fraction;
+        float weight_y = k >> 1 ? tap->y.fraction : 1.0f - tap->y.fraction;
+        out->slopes_s[k] = is_outside ? 0.0f : (k & 1 ? scale_s : -scale_s) * weight_y;
+        out->slopes_t[k] = is_outside ? 0.0f : (k >> 1 ? -scale_v : scale_v) * weight_x;
+    }
+}
+
+/* share: of the tap in the lane's value; slope_share: in its derivatives. */
+static void visit_tap(const Visit *v, const Tap *tap, float share, float slope_share)
 {
     const AxisTap *x = &tap->x, *y = &tap->y;
     if (x->outside == 3 || y->outside == 3)
@@ -38,6 +53,8 @@ static void visit_tap(const Visit *v, const Tap *tap, float share)
         float weight_y = k >> 1 ? y->fraction : 1.0f - y->fraction;
         seen.weights[k] = is_outside ? 0.0f : share * weight_x * weight_y;
     }
+    if (v->lookup->request->with_derivs)
+        add_slopes(tap, slope_share, &seen);
     v->visit(v->data, &seen);
 }
 
@@ -53,7 +70,11 @@ static void visit_cubic(const Visit *v, const LanePlace *place)
         for (uint32_t n = 0; n < 4; ++n) {
             uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
             bool is_black = (c.x.outside >> column & 1u) || (c.y.outside >> row & 1u);
+            float width = is_black ? 0.0f : (float)c.level->width;
+            float height = is_black ? 0.0f : (float)c.level->height;
             seen.weights[n] = is_black ? 0.0f : c.x.weights[column] * c.y.weights[row];
+            seen.slopes_s[n] = width * c.x.slopes[column] * c.y.weights[row];
+            seen.slopes_t[n] = -height * c.x.weights[column] * c.y.slopes[row];
         }
         v->visit(v->data, &seen);
     }
@@ -71,7 +92,7 @@ static void visit_probes(const Visit *v, const LanePlace *place)
         probe_place(place, i, &s, &t);
         for (uint32_t k = 0; k < (fraction > 0.0f ? 2u : 1u); ++k) {
             Tap tap = make_tap(lk, level + k, s, t);
-            visit_tap(v, &tap, shares[k]);
+            visit_tap(v, &tap, shares[k], shares[k]);
         }
     }
 }
@@ -83,9 +104,9 @@ static void visit_lane(const Visit *v, const LanePlace *place)
         StochasticPlace chosen = stochastic_place(lk, v->lane, place);
         if (lk->request->with_derivs) { /* derivatives need the whole tap */
             Tap tap = make_tap(lk, chosen.level, chosen.s, chosen.v);
-            visit_tap(v, &tap, 0.0f);
+            visit_tap(v, &tap, 0.0f, 1.0f);
         }
-        visit_tap(v, &chosen.tap, 1.0f);
+        visit_tap(v, &chosen.tap, 1.0f, 0.0f);
     } else if (is_cubic(lk, &place->footprint)) {
         visit_cubic(v, place);
     } else {

@@ -13,6 +13,8 @@ typedef struct TapTexels {
     /* The weight of each texel in the lane's value; 0 where the texel is replaced by black. Without such texels
      * the weights of a lane sum to 1. (STOCHASTIC: 1 for the chosen texel.) */
     float weights[4];
+    /* The weights in d/ds and d/dt, if the request is for derivatives. */
+    float slopes_s[4], slopes_t[4];
 } TapTexels;
 
 /* Calls `visit` for the taps of all wanted lanes from `first_lane` on, in the order in which a lookup samples
