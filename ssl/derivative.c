@@ -1,5 +1,6 @@
 #include "ssl/derivative.h"
 #include "base/check.h"
+#include "base/str.h"
 #include "ssl/passes/derive.h"
 #include "ssl/passes/pass.h"
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct Derivation {
     uint32_t *output_rows;
     ARRAY(SslParamInfo) params;
     ARRAY(SslAttributeInfo) attributes;
+    ARRAY(const char *) textures;
     ARRAY(SslOutputInfo) results;
     ARRAY(IrOutput) rows;
     ARRAY(IrKernelInput) seeds;
@@ -106,6 +108,25 @@ static Status find_attribute(Derivation *d, const char *name, Port *port)
     return STATUS_OK;
 }
 
+/* What has derivatives is a color that is added to all texels; those of single texels the host makes. */
+static Status find_texture(Derivation *d, const char *name, Port *port)
+{
+    const SslUnitInfo *info = &d->m->info;
+    uint32_t i = 0;
+    while (i < info->texture_count && strcmp(info->textures[i], name) != 0)
+        ++i;
+    const char *nearest = suggest_nearest(name, info->textures, info->texture_count);
+    if (i == info->texture_count)
+        return error_set(d->err, STATUS_NOT_FOUND, "shader '%s' has no texture '%s'%s%s%s",
+                         info->name, name, nearest ? "; did you mean '" : "",
+                         nearest ? nearest : "", nearest ? "'?" : "");
+    *port =
+        (Port){.name = name, .type = SSL_FLOAT4, .value = {.kind = IR_INPUT_TEXTURE, .index = i}};
+    TRY(describe_port(d, "texture", port));
+    port->name = arena_printf(d->m->arena, "texture2d<%s>", name);
+    return STATUS_OK;
+}
+
 static Status find_input(Derivation *d, const SslDerivativeInput *input, Port *port)
 {
     switch (input->kind) {
@@ -116,10 +137,7 @@ static Status find_input(Derivation *d, const SslDerivativeInput *input, Port *p
     case SSL_INPUT_ATTRIBUTE:
         return find_attribute(d, input->name, port);
     case SSL_INPUT_TEXTURE:
-        return error_set(d->err, STATUS_UNSUPPORTED,
-                         "texture '%s' cannot be an input of a derivative: derivatives by the "
-                         "texels of a texture are not there",
-                         input->name);
+        return find_texture(d, input->name, port);
     }
     return error_set(d->err, STATUS_INVALID, "%d is no SslInputKind", (int)input->kind);
 }
@@ -227,6 +245,15 @@ static void add_seed_param(Derivation *d, const char *name, const Port *port)
     array_push(m->arena, &d->seeds, seed);
 }
 
+/* Adds a texture, whose texels are tangents. */
+static void add_seed_texture(Derivation *d, const char *name, const Port *port)
+{
+    IrKernelInput seed = port->value;
+    seed.index = d->textures.count;
+    array_push(d->m->arena, &d->textures, name);
+    array_push(d->m->arena, &d->seeds, seed);
+}
+
 /* Adds what inputs with noise read. */
 static Status add_noise(Derivation *d)
 {
@@ -238,8 +265,7 @@ static Status add_noise(Derivation *d)
             continue;
         if (how->inputs[i].kind != SSL_INPUT_PARAM)
             return error_set(d->err, STATUS_INVALID,
-                             "input '%s' cannot have noise: it differs from point to point by "
-                             "itself; parameters can",
+                             "input '%s' cannot have noise: only parameters can",
                              how->inputs[i].name);
         if (!d->noise)
             d->noise = ARENA_ARRAY(arena, uint32_t, how->input_count);
@@ -284,6 +310,8 @@ static void describe_forward(Derivation *d, uint32_t direction_count)
             const Port *port = &d->inputs[i];
             if (port->value.kind == IR_INPUT_PARAM)
                 add_seed_param(d, tangent_name(d, k, port), port);
+            else if (port->value.kind == IR_INPUT_TEXTURE)
+                add_seed_texture(d, tangent_name(d, k, port), port);
             else
                 add_seed_attribute(d, tangent_name(d, k, port), port);
         }
@@ -322,6 +350,33 @@ static void copy_interface(Derivation *d)
         array_push(arena, &d->params, info->params[i]);
     for (uint32_t i = 0; i < info->attribute_count; ++i)
         array_push(arena, &d->attributes, info->attributes[i]);
+    for (uint32_t i = 0; i < info->texture_count; ++i)
+        array_push(arena, &d->textures, info->textures[i]);
+}
+
+/* Puts the textures of tangents, which have no metadata, behind those of the shader. */
+static void set_textures(Derivation *d)
+{
+    SslUnitInfo *info = &d->m->info;
+    if (info->texture_metadata) {
+        SslMetadataList *metadata = ARENA_ARRAY(d->m->arena, SslMetadataList, d->textures.count);
+        memcpy(metadata, info->texture_metadata, info->texture_count * sizeof *metadata);
+        info->texture_metadata = metadata;
+    }
+    info->textures = d->textures.data;
+    info->texture_count = d->textures.count;
+}
+
+/* A derivative in several directions is built from one in the first, whose textures it would look up. */
+static Status check_directions(const Derivation *d, uint32_t directions)
+{
+    for (uint32_t i = 0; i < d->how->input_count; ++i)
+        if (directions > 1 && d->how->inputs[i].kind == SSL_INPUT_TEXTURE)
+            return error_set(d->err, STATUS_UNSUPPORTED,
+                             "texture '%s' in %u directions: with a texture as input one direction "
+                             "is possible; take one derivative for each",
+                             d->how->inputs[i].name, directions);
+    return STATUS_OK;
 }
 
 Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diags, Error *err)
@@ -337,6 +392,7 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
     if (how->marks_edges && how->is_backward)
         return error_set(err, STATUS_INVALID,
                          "a derivative is backward or marks edges: for both take two units");
+    TRY(check_directions(&d, directions));
     copy_interface(&d);
     TRY(find_inputs(&d));
     TRY(find_outputs(&d));
@@ -354,6 +410,7 @@ Status derivative_take(IrModule *m, const SslDerivativeDesc *how, DiagList *diag
     m->info.param_count = d.params.count;
     m->info.attributes = d.attributes.data;
     m->info.attribute_count = d.attributes.count;
+    set_textures(&d);
     const IrKernelDerivative kernel = {.is_backward = how->is_backward,
                                        .marks_edges = how->marks_edges,
                                        .has_edges = how->has_edges,

@@ -18,7 +18,7 @@ static const char *copy_text(Arena *arena, const char *text)
 }
 
 typedef struct Uses {
-    bool *param, *texture;
+    bool *param, *texture, *texels;
     uint64_t globals_value, globals_derivs, questions;
 } Uses;
 
@@ -30,6 +30,8 @@ static void add_uses(const IrModule *m, const IrFunc *f, Uses *uses)
             uses->param[ir_param_index(inst->imm)] = true;
         } else if (inst->op == IR_TEX || inst->op == IR_TEX_D) {
             uses->texture[m->texture_sites.data[inst->site].texture] = true;
+        } else if (inst->op == IR_TEX_ADJ) {
+            uses->texels[m->texture_sites.data[inst->site].texture] = true;
         } else if (inst->op == IR_ASK) {
             uses->questions |= (uint64_t)1 << inst->imm;
         } else if (inst->op == IR_GLOBAL) {
@@ -45,7 +47,8 @@ static void add_uses(const IrModule *m, const IrFunc *f, Uses *uses)
 static Uses find_uses(const IrModule *m, Arena *arena)
 {
     Uses uses = {.param = ARENA_ARRAY(arena, bool, m->info.param_count),
-                 .texture = ARENA_ARRAY(arena, bool, m->info.texture_count)};
+                 .texture = ARENA_ARRAY(arena, bool, m->info.texture_count),
+                 .texels = ARENA_ARRAY(arena, bool, m->info.texture_count)};
     for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (m->funcs.data[id])
             add_uses(m, m->funcs.data[id], &uses);
@@ -112,6 +115,7 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
     p->info = (SslProgramInfo){.unit = unit_info,
                                .params = params,
                                .texture_is_used = uses.texture,
+                               .texels_have_adjoints = uses.texels,
                                .outputs = outputs,
                                .lobes = lobes,
                                .attributes = attributes,

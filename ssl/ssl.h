@@ -305,7 +305,7 @@ typedef enum SslInputKind {
     SSL_INPUT_PARAM,
     SSL_INPUT_GLOBAL,
     SSL_INPUT_ATTRIBUTE,
-    SSL_INPUT_TEXTURE /* refused: there are no derivatives by texels */
+    SSL_INPUT_TEXTURE /* the texels of a texture */
 } SslInputKind;
 
 typedef struct SslDerivativeInput {
@@ -333,13 +333,16 @@ typedef struct SslDerivativeDesc {
 } SslDerivativeDesc;
 
 /* Makes of a unit the unit that computes a derivative of it. It is used like any other; its interface is that of the unit
- * with these changes, where X is the name of a parameter, "global_value<NAME>", or "attribute<NAME>":
+ * with these changes, where X is the name of a parameter, "global_value<NAME>", "attribute<NAME>" or "texture2d<NAME>":
  *
- *   forward    further inputs: "tangent(X)" of each input X, a parameter for a parameter and else an attribute, 0 at first;
- *              outputs: those of the list, then "tangent(OUTPUT)" of each. With several directions, "tangent2(X)" and
- *              "tangent2(OUTPUT)" and so on follow, input and output for input and output
+ *   forward    further inputs: "tangent(X)" of each input X, a parameter for a parameter, a texture, whose texels are tangents, for a
+ *              texture, and else an attribute, 0 at first; outputs: those of the list, then "tangent(OUTPUT)" of each. With several
+ *              directions, which textures do not have, "tangent2(X)" and "tangent2(OUTPUT)" and so on follow, input and output for
+ *              input and output
  *   backward   further attributes: "adjoint(OUTPUT)", 0 at first. Outputs: "gradient(X)" of each input alone: at each point the
- *              gradient of the sum of all numbers of these outputs times their adjoints. ssl_sum.h adds them up
+ *              gradient of the sum of all numbers of these outputs times their adjoints. ssl_sum.h adds them up. That of a texture is a
+ *              float4, by a color that is added to all texels; what single texels get, the kernel hands to
+ *              SslServices.tex_adjoint lookup by lookup, and ssl_texel_sum.h adds up
  *   marking    outputs: those of the list, then an int "edges()". Points that are a pixel apart and have one and the same number there have no
  *              edge between them: their gradients with and without edges are the same. It costs little more than the outputs
  *
@@ -349,7 +352,8 @@ typedef struct SslDerivativeDesc {
  *
  * The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a
  * tangent is then 0. `diags` may get errors S08xx (STATUS_SOURCE). Other errors are in `err`: STATUS_NOT_FOUND, STATUS_INVALID
- * (no derivative; nothing given, or twice), STATUS_UNSUPPORTED (a texture as input, a group, a derivative), STATUS_NO_MEMORY.
+ * (no derivative; nothing given, or twice), STATUS_UNSUPPORTED (a texture in several directions, a group, a derivative),
+ * STATUS_NO_MEMORY.
  * The caller owns *out_unit. */
 Status ssl_unit_differentiate(const SslUnit *unit, const SslDerivativeDesc *how, DiagList *diags,
                               SslUnit **out_unit, Error *err) SORT_MUST_CHECK;
@@ -484,8 +488,10 @@ typedef struct SslBuildTimes {
 
 typedef struct SslProgramInfo {
     const SslUnitInfo *unit;
-    const SslParamSlot *params;   /* [unit->param_count] */
-    const bool *texture_is_used;  /* [unit->texture_count] */
+    const SslParamSlot *params;  /* [unit->param_count] */
+    const bool *texture_is_used; /* [unit->texture_count] it is looked up */
+    const bool
+        *texels_have_adjoints;    /* [unit->texture_count] the kernel calls tex_adjoint for it */
     const SslOutputSlot *outputs; /* [unit->output_count] */
     /* [unit->output_count] d/dx and d/dy of each output, or NULL unless SslBuildDesc.output_derivatives. An
      * offset of 0 stands for an output without derivatives (int, closure ...). */

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 4 };
+enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 5 };
 
 /* Returns x, or a zero of its sign if x is subnormal: the language has no subnormal numbers. Hosts apply it to
  * the numbers of a batch; it works whether or not the thread flushes subnormals itself. */
@@ -50,7 +50,8 @@ typedef struct SslTexCall {
     uint32_t site;    /* index into SslProgramInfo.texture_sites, which holds the call's options */
     uint32_t flags;   /* SSL_TEX_* */
     const float *coord; /* [7][lane_count]: s t ds_dx dt_dx ds_dy dt_dy blur */
-    /* [4][lane_count]: r g b a; with SSL_TEX_WANT_DERIVS [12][lane_count]: rgba, d_ds rgba, d_dt rgba. */
+    /* [4][lane_count]: r g b a; with SSL_TEX_WANT_DERIVS [12][lane_count]: rgba, d_ds rgba, d_dt rgba.
+     * Of tex_adjoint: the adjoints of these, which are only read. */
     float *result;
 } SslTexCall;
 
@@ -69,6 +70,9 @@ typedef struct SslServices {
     void (*tex_lookup)(SslHost *host, const SslTexCall *call);
     /* Answers a question for every lane in lane_mask: for equal arguments alike. NULL if the context's table has no question. */
     void (*ask)(SslHost *host, const SslAskCall *call);
+    /* The transpose of tex_lookup, which derivatives by texels call: adds to the gradient of every texel that a lookup blended the
+     * adjoint of the result times the texel's weight in it, for every lane in lane_mask. NULL if no program of the host is one. */
+    void (*tex_adjoint)(SslHost *host, const SslTexCall *call);
 } SslServices;
 
 /* All memory is the caller's. */

@@ -2,7 +2,7 @@
  * site win over the material's, and these over the render's. */
 #include "base/check.h"
 #include "sort/shade/material_set.h"
-#include <string.h>
+#include "sort/shade/site_options.h"
 
 void material_set_textures(const MaterialSet *set, bool *is_wanted)
 {
@@ -38,26 +38,6 @@ static TexWrap wrap_from_scene(SceneWrap wrap)
     return (TexWrap)(TEX_WRAP_FILE + (int)(wrap - SCENE_WRAP_FILE));
 }
 
-/* A wrap or filter named at the call site wins over the material's and the render's. */
-static TexWrap wrap_from_site(const char *word, TexWrap otherwise)
-{
-    static const char *const words[] = {"periodic", "clamp", "mirror", "black"};
-    for (int i = 0; word && i < 4; ++i)
-        if (strcmp(word, words[i]) == 0)
-            return (TexWrap)(TEX_WRAP_PERIODIC + i);
-    return otherwise;
-}
-
-static TexFilter filter_from_site(const char *word, TexFilter otherwise)
-{
-    static const char *const words[] = {"closest",    "bilinear",    "trilinear", "aniso",
-                                        "stochastic", "catmull-rom", "bspline"};
-    for (int i = 0; word && i < (int)SORT_COUNT_OF(words); ++i)
-        if (strcmp(word, words[i]) == 0)
-            return (TexFilter)(TEX_FILTER_CLOSEST + i);
-    return otherwise;
-}
-
 TexOptions material_set_sky_options(const MaterialSet *set)
 {
     return (TexOptions){.wrap_s = TEX_WRAP_PERIODIC,
@@ -82,14 +62,12 @@ static void bind_program(const MaterialSet *set, MaterialProgram *p)
             continue;
         ASSERT(id < set->desc.scene->texture_count);
         const SceneTexture *texture = &set->desc.scene->textures[id];
-        *options =
-            (TexOptions){.wrap_s = wrap_from_site(site->wrap_s, wrap_from_scene(texture->wrap_u)),
-                         .wrap_t = wrap_from_site(site->wrap_t, wrap_from_scene(texture->wrap_v)),
-                         .filter = filter_from_site(site->filter, set->desc.filter),
-                         .mip = set->desc.mip,
-                         .mip_bias = set->desc.mip_bias,
-                         .has_missing_color = site->has_missing_color};
-        memcpy(options->missing_color, site->missing_color, sizeof options->missing_color);
+        *options = (TexOptions){.wrap_s = wrap_from_scene(texture->wrap_u),
+                                .wrap_t = wrap_from_scene(texture->wrap_v),
+                                .filter = set->desc.filter,
+                                .mip = set->desc.mip,
+                                .mip_bias = set->desc.mip_bias};
+        site_options_apply(site, options);
         p->is_stochastic = p->is_stochastic || options->filter == TEX_FILTER_STOCHASTIC;
     }
 }

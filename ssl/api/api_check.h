@@ -29,9 +29,12 @@ SortSslStatus api_check_size(const void *given, size_t least, size_t ours, const
     } while (0)
 
 /* Copies what the host gave to *own; members that its version does not have stay zero. */
-#define TAKE(own, given, type, err)                                                                \
+#define TAKE(own, given, type, err) TAKE_FROM(own, given, type, sizeof(type), err)
+
+/* Takes a struct that has grown: `least` is where its first version ended. */
+#define TAKE_FROM(own, given, type, least, err)                                                    \
     do {                                                                                           \
-        TRY_SSL(api_check_size(given, sizeof(type), sizeof(type), #type, err));                    \
+        TRY_SSL(api_check_size(given, least, sizeof(type), #type, err));                           \
         memcpy(own, given, (given)->size_bytes);                                                   \
     } while (0)
 

@@ -108,15 +108,13 @@ static void flush_inputs(SortSslBatch *batch, uint32_t first, uint32_t block_cou
 
 /* What a kernel's texture calls reach. */
 typedef struct Run {
-    SortSslTextureLookup texture_lookup;
+    SortSslTextureLookup texture_lookup, texture_adjoint;
     void *user;
     uint32_t first_block; /* of those that the kernel has */
 } Run;
 
-static void look_up(SslHost *host, const SslTexCall *call)
+static void call_host(SortSslTextureLookup function, const Run *run, const SslTexCall *call)
 {
-    const void *own = host; /* as sort_ssl_batch_run gave it */
-    const Run *run = own;
     SortSslTextureCall out = {.size_bytes = sizeof out,
                               .texture = call->texture,
                               .site = call->site,
@@ -127,7 +125,23 @@ static void look_up(SslHost *host, const SslTexCall *call)
                               .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
                               .coord = call->coord,
                               .result = call->result};
-    run->texture_lookup(run->user, &out);
+    function(run->user, &out);
+}
+
+static const Run *run_of(SslHost *host)
+{
+    const void *own = host; /* as sort_ssl_batch_run gave it */
+    return own;
+}
+
+static void look_up(SslHost *host, const SslTexCall *call)
+{
+    call_host(run_of(host)->texture_lookup, run_of(host), call);
+}
+
+static void add_adjoints(SslHost *host, const SslTexCall *call)
+{
+    call_host(run_of(host)->texture_adjoint, run_of(host), call);
 }
 
 static SortSslStatus check_run(const SortSslBatch *batch, const SortSslRunDesc *desc,
@@ -144,6 +158,12 @@ static SortSslStatus check_run(const SortSslBatch *batch, const SortSslRunDesc *
         return api_refuse(err, STATUS_INVALID,
                           "shader '%s' looks up textures: texture_lookup is NULL",
                           info->unit->name);
+    for (uint32_t i = 0; i < info->unit->texture_count && !desc->texture_adjoint; ++i)
+        if (info->texels_have_adjoints[i])
+            return api_refuse(
+                err, STATUS_INVALID,
+                "the derivative is one by the texels of '%s': texture_adjoint is NULL",
+                info->unit->textures[i]);
     return SORT_SSL_OK;
 }
 
@@ -156,9 +176,10 @@ static SortSslStatus run_flushed(SortSslBatch *batch, const SortSslRunDesc *desc
     uint32_t globals_bytes = batch->program->ctx->layout.stride_bytes;
     if (batch->is_unchecked)
         TRY_SSL(check_derivatives(batch, err));
-    Run run = {desc->texture_lookup, desc->user, 0};
+    Run run = {desc->texture_lookup, desc->texture_adjoint, desc->user, 0};
     void *host = &run;
-    SslServices services = {.size_bytes = sizeof services, .tex_lookup = look_up};
+    SslServices services = {
+        .size_bytes = sizeof services, .tex_lookup = look_up, .tex_adjoint = add_adjoints};
     for (uint32_t first = 0, count; first < batch->block_count; first += count) {
         uint32_t left = batch->block_count - first;
         count = left < BLOCKS ? left : BLOCKS;
@@ -188,7 +209,7 @@ SortSslStatus sort_ssl_batch_run(SortSslBatch *batch, const SortSslRunDesc *desc
         return api_refuse_null(err, "batch");
     SortSslRunDesc own = {.size_bytes = sizeof own};
     if (desc)
-        TAKE(&own, desc, SortSslRunDesc, err);
+        TAKE_FROM(&own, desc, SortSslRunDesc, offsetof(SortSslRunDesc, texture_adjoint), err);
     SortSslParams *defaults = NULL;
     if (!own.params)
         TRY_SSL(sort_ssl_params_create(batch->program, &defaults, err));

@@ -258,7 +258,7 @@ typedef enum SortSslInputKind {
     SORT_SSL_INPUT_PARAM,
     SORT_SSL_INPUT_GLOBAL,
     SORT_SSL_INPUT_ATTRIBUTE,
-    SORT_SSL_INPUT_TEXTURE /* refused: there are no derivatives by texels */
+    SORT_SSL_INPUT_TEXTURE /* the texels of a texture */
 } SortSslInputKind;
 
 typedef struct SortSslInput {
@@ -282,17 +282,19 @@ typedef struct SortSslDerivativeDesc {
 
 /* Makes of a unit the unit that computes a derivative of it, by the rules of fwd_diff and bwd_diff (ssl-derivatives.md), where
  * functions need no mark. It is built and run like any other; parameters that are inputs are never baked. Its interface is
- * that of the unit with these changes, where X is the name of a parameter, "global_value<NAME>", or "attribute<NAME>":
+ * that of the unit with these changes, where X is the name of a parameter, "global_value<NAME>", "attribute<NAME>", or
+ * "texture2d<NAME>":
  *
- *   forward    further inputs: "tangent(X)" of each input X, a parameter for a parameter and else an attribute, 0 at first;
- *              outputs: those of the list, then "tangent(OUTPUT)" of each. With several directions, "tangent2(X)" and
- *              "tangent2(OUTPUT)" and so on follow
+ *   forward    further inputs: "tangent(X)" of each input X, a parameter for a parameter, a texture, whose texels are tangents, for a
+ *              texture, and else an attribute, 0 at first; outputs: those of the list, then "tangent(OUTPUT)" of each. With several
+ *              directions, which textures do not have, "tangent2(X)" and "tangent2(OUTPUT)" and so on follow
  *   backward   further attributes: "adjoint(OUTPUT)", 0 at first. Outputs: "gradient(X)" of each input alone: at each point the
- *              gradient of the sum of all numbers of these outputs times their adjoints
+ *              gradient of the sum of all numbers of these outputs times their adjoints. That of a texture is a float4, by a color that is
+ *              added to all texels; what single texels get, the host adds up in SortSslRunDesc.texture_adjoint
  *
  * A gradient that overflows is infinite or NaN; a tangent is then 0. Errors: SOURCE (a derivative is not possible: err has the
- * first diagnostic), NOT_FOUND (a name), INVALID (no derivative; nothing given, or twice), UNSUPPORTED (a texture, or a unit
- * that is a derivative), NO_MEMORY. */
+ * first diagnostic), NOT_FOUND (a name), INVALID (no derivative; nothing given, or twice), UNSUPPORTED (a texture in several
+ * directions, or a unit that is a derivative), NO_MEMORY. */
 SortSslStatus sort_ssl_unit_differentiate(const SortSslUnit *unit, const SortSslDerivativeDesc *how,
                                           SortSslDiags *diags, SortSslUnit **out_unit,
                                           SortSslError *err);
@@ -439,7 +441,9 @@ typedef struct SortSslTextureCall {
     uint32_t lane_mask;   /* bit i: lane i */
     bool with_derivs;     /* the result has 12 rows */
     const float *coord;   /* [7][lane_count]: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur */
-    float *result; /* [4][lane_count]: r g b a; with_derivs [12]: rgba, d rgba/ds, d rgba/dt */
+    /* [4][lane_count]: r g b a; with_derivs [12]: rgba, d rgba/ds, d rgba/dt. Of texture_adjoint: the adjoints of these, which are
+     * only read. */
+    float *result;
 } SortSslTextureCall;
 
 /* Fills call->result; may block. Called by the thread that runs, which flushes subnormal numbers to zero meanwhile. The
@@ -454,12 +458,15 @@ typedef struct SortSslRunDesc {
     void *user;                          /* handed to texture_lookup */
     uint32_t loop_budget; /* turns of loops and recursive calls that one point may take; 0: 2^20 */
     uint32_t stack_bytes; /* of the stack, for recursive shaders; 0: 256 KiB */
+    /* The transpose of texture_lookup, needed by derivatives by texels: adds to the gradient of each texel that the lookup blends the
+     * adjoint of the result times the texel's weight in it (SortSslTexelSum). */
+    SortSslTextureLookup texture_adjoint;
 } SortSslRunDesc;
 
 /* Runs the program on all points that are live; desc may be NULL. A point's results depend on its inputs alone, to the bit:
  * not on the other points, nor on lanes, nor on the floating-point modes of the calling thread, which are restored. Inputs
- * that are subnormal become zero in place. Errors: INVALID (a parameter without a value; no texture_lookup; a derivative
- * that is not finite, for which nothing runs). */
+ * that are subnormal become zero in place. Errors: INVALID (a parameter without a value; no texture_lookup or texture_adjoint; a
+ * derivative that is not finite, for which nothing runs). */
 SortSslStatus sort_ssl_batch_run(SortSslBatch *batch, const SortSslRunDesc *desc,
                                  SortSslError *err);
 
@@ -528,6 +535,38 @@ SortSslStatus sort_ssl_sum_merge(SortSslSum *sum, const SortSslSum *other, SortS
 /* The sum of a number of an output, rounded once; 0 for bools and ints. Errors: INVALID. */
 SortSslStatus sort_ssl_sum_value(const SortSslSum *sum, uint32_t output, uint32_t number,
                                  double *out_value, SortSslError *err);
+
+/* --- exact sums by texel ------------------------------------------------------------------------------- */
+
+/* Sums at many places, of which few may be touched and which may be more than fit into memory: gradients of texels. What a place is,
+ * the host says: such as (row * width + column) * 4 + channel. Exact as SortSslSum is. Places lie in pages, which take memory from when
+ * they are touched; what exceeds the budget goes to a file. One thread at a time uses a sum. */
+typedef struct SortSslTexelSum SortSslTexelSum; /* given back by sort_ssl_texel_sum_destroy */
+
+typedef struct SortSslTexelSumDesc {
+    size_t size_bytes;     /* sizeof(SortSslTexelSumDesc) */
+    uint64_t place_count;  /* 1 to 2^40 */
+    uint64_t budget_bytes; /* all memory of the sum; 0: 256 MiB */
+    const char *folder;    /* for a file without a name; NULL: what exceeds the budget is refused */
+} SortSslTexelSumDesc;
+
+/* Sums of nothing. Errors: INVALID (the count), LIMIT (a budget that is too small for the tables; the text says what would do),
+ * NO_MEMORY. */
+SortSslStatus sort_ssl_texel_sum_create(const SortSslTexelSumDesc *desc, SortSslTexelSum **out_sum,
+                                        SortSslError *err);
+void sort_ssl_texel_sum_destroy(SortSslTexelSum *sum);
+/* Adds `numbers_each` numbers to the places from places[i] on, for each i below place_count, [place_count][numbers_each] in all. After an
+ * error a part may have been added. Errors: INVALID (a place that is none; a number that is infinite or NaN or at least 2^24 in
+ * absolute value), LIMIT (the budget, without a folder; more than 2^38 numbers), IO, NO_MEMORY. */
+SortSslStatus sort_ssl_texel_sum_add(SortSslTexelSum *sum, const uint64_t *places,
+                                     uint32_t place_count, const float *numbers,
+                                     uint32_t numbers_each, SortSslError *err);
+/* Adds another sum of as many places, which may read and write its file, too. Errors: INVALID, LIMIT, IO, NO_MEMORY. */
+SortSslStatus sort_ssl_texel_sum_merge(SortSslTexelSum *sum, SortSslTexelSum *other,
+                                       SortSslError *err);
+/* The sums at places first_place and so on, each rounded once. Errors: INVALID, IO, NO_MEMORY. */
+SortSslStatus sort_ssl_texel_sum_read(SortSslTexelSum *sum, uint64_t first_place, uint64_t count,
+                                      double *out_values, SortSslError *err);
 
 #ifdef __cplusplus
 }

@@ -234,7 +234,7 @@ void gen_callees(Gen *g); /* all functions but the entry */
 void gen_call(Gen *g, const IrInst *inst);
 
 /* --- gen_texture.c --- */
-void gen_texture(Gen *g, const IrInst *inst); /* TEX, TEX_D */
+void gen_texture(Gen *g, const IrInst *inst); /* TEX, TEX_D, TEX_ADJ */
 /* Bit i: lane i is here. */
 LLVMValueRef gen_lane_bits(Gen *g);
 

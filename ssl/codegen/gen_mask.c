@@ -57,6 +57,7 @@ static uint32_t weight_of(const Gen *g, const IrInst *inst)
         return 8;
     case IR_TEX:
     case IR_TEX_D:
+    case IR_TEX_ADJ:
     case IR_ASK:
     case IR_LOOP:
 #define RT_MATH1(name, f) case IR_##name:

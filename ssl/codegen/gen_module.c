@@ -427,7 +427,7 @@ bool codegen_is_inline(const IrModule *m)
     const IrFunc *f = ir_func(m, m->entry);
     bool is_inline = f->insts.count <= CODEGEN_INLINE_INSTRUCTIONS;
     for (IrInstId id = 1; id < f->insts.count && is_inline; ++id)
-        is_inline = ir_inst(f, id)->op != IR_TEX && ir_inst(f, id)->op != IR_TEX_D &&
+        is_inline = !ir_has_texture_site((IrOp)ir_inst(f, id)->op) &&
                     ir_inst(f, id)->op != IR_ASK && ir_inst(f, id)->op != IR_CALL;
     return is_inline;
 }

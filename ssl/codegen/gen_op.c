@@ -604,6 +604,7 @@ void gen_op(Gen *g, const IrInst *inst)
         return;
     case IR_TEX:
     case IR_TEX_D:
+    case IR_TEX_ADJ:
         gen_texture(g, inst);
         return;
     case IR_ASK:

@@ -99,6 +99,7 @@ static uint32_t size_of(const Gen *g, const IrInst *inst)
         return 16;
     case IR_TEX:
     case IR_TEX_D:
+    case IR_TEX_ADJ:
     case IR_ASK:
         return 64;
     case IR_CALL:

@@ -74,8 +74,7 @@ static uint32_t size_of(const Gen *g, IrRegionId region)
         for (uint32_t i = 0; i < inst->region_count; ++i)
             inner += size_of(g, inst->region_first + i);
         size += 1 + (inst->op == IR_LOOP ? 4 * inner : inner);
-        if (inst->op == IR_TEX || inst->op == IR_TEX_D || inst->op == IR_ASK ||
-            size > SIZE_MAX_UNROLLED)
+        if (ir_has_texture_site((IrOp)inst->op) || inst->op == IR_ASK || size > SIZE_MAX_UNROLLED)
             return SIZE_NEVER;
     }
     return size;

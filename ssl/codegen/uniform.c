@@ -65,6 +65,7 @@ static bool is_result_equal(const Walk *w, const IrInst *inst)
     case IR_ATTRIBUTE:
     case IR_TEX:
     case IR_TEX_D:
+    case IR_TEX_ADJ:
     case IR_ASK:
     case IR_CALL:
     case IR_ARRAY_SET:

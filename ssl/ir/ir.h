@@ -62,13 +62,20 @@ typedef enum IrOp {
     IR_OP_COUNT
 } IrOp;
 
-enum { IR_FUSED = 1 }; /* imm of an operation: the body with fused multiply-adds */
+enum { IR_TEX_ADJ_AUTO = 7 }; /* arguments of a TEX_ADJ with three coordinates */
+enum { IR_FUSED = 1 };        /* imm of an operation: the body with fused multiply-adds */
 enum { IR_FLAG_PURE = 1, IR_FLAG_EFFECT = 2, IR_FLAG_REGIONS = 4, IR_FLAG_PARTIALS = 8 };
 typedef struct IrOpInfo {
     const char *name, *mnemonic, *signature;
     uint32_t flags;
 } IrOpInfo;
 const IrOpInfo *ir_op_info(IrOp op);
+/* Whether the instruction's site is a texture site. */
+static inline bool ir_has_texture_site(IrOp op)
+{
+    return op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D || op == IR_TEXELS ||
+           op == IR_TEX_ADJ;
+}
 
 /* What is read of a global or an attribute. EXISTS is for attributes only: whether the point has it. */
 enum { IR_SHADOW_VALUE = 0, IR_SHADOW_DDX = 1, IR_SHADOW_DDY = 2, IR_SHADOW_EXISTS = 3 };

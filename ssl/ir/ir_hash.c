@@ -47,7 +47,7 @@ static void hash_region(Hasher *h, const IrFunc *f, IrRegionId id)
                    (uint64_t)inst->result_count << 32);
         put(h, inst->op == IR_CALL ? number_func(h, (IrFuncId)inst->imm) : inst->imm);
         put(h, inst->site);
-        if (inst->op == IR_TEX_AUTO || inst->op == IR_TEX || inst->op == IR_TEX_D)
+        if (ir_has_texture_site((IrOp)inst->op))
             put(h, h->module->texture_sites.data[inst->site].texture);
         for (uint32_t k = 0; k < inst->arg_count; ++k)
             put(h, h->value_number[ir_args(f, inst)[k]]);

@@ -47,16 +47,11 @@ IrBuilder *ir_link_builder(IrLink *link)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static bool is_lookup(uint16_t op)
-{
-    return op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D;
-}
-
 static bool looks_up(const IrFunc *f, const bool *has_textures)
 {
     for (IrInstId i = 1; i < f->insts.count; ++i) {
         const IrInst *inst = ir_inst(f, i);
-        if (is_lookup(inst->op) || inst->op == IR_ATTRIBUTE ||
+        if (ir_has_texture_site((IrOp)inst->op) || inst->op == IR_ATTRIBUTE ||
             (inst->op == IR_CALL && has_textures[inst->imm]))
             return true;
     }
@@ -125,7 +120,7 @@ static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from
     for (IrInstId i = 1; i < to->insts.count; ++i) {
         IrInst *inst = &to->insts.data[i];
         inst->span = shift_span(inst->span, shift->part->file_base);
-        if (is_lookup(inst->op))
+        if (ir_has_texture_site((IrOp)inst->op))
             inst->site += shift->texture_site_base;
         else if (inst->op == IR_BOUNDS || inst->op == IR_LOOP || inst->op == IR_CALL)
             inst->site += shift->part->fault_base; /* only calls that recurse look at theirs */

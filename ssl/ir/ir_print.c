@@ -105,6 +105,8 @@ static void print_imm(Printer *p, const IrInst *inst)
     case IR_TEX_AUTO:
     case IR_TEX:
     case IR_TEX_D:
+    case IR_TEXELS:
+    case IR_TEX_ADJ:
         strbuf_printf(out, " %s site %u",
                       m->info.textures[m->texture_sites.data[inst->site].texture], inst->site);
         break;

@@ -267,6 +267,8 @@ static Status verify_tables(Verifier *v, IrInstId id)
     case IR_TEX_AUTO:
     case IR_TEX:
     case IR_TEX_D:
+    case IR_TEXELS:
+    case IR_TEX_ADJ:
         EXPECT(v, id, inst->site < m->texture_sites.count, "no texture site %u", inst->site);
         EXPECT(v, id, m->texture_sites.data[inst->site].texture < m->info.texture_count,
                "no texture %u", m->texture_sites.data[inst->site].texture);

@@ -93,6 +93,9 @@ static void walk_inst(Walk *w, const IrInst *inst)
     case IR_TEX_AUTO:
         want_args(w, inst, 2, w->table->all);
         return;
+    case IR_TEX_ADJ: /* an adjoint's own derivatives are not asked for */
+        want_args(w, inst, inst->arg_count == IR_TEX_ADJ_AUTO ? 2 : 0, w->table->all);
+        return;
     case IR_TEX:
         want_args(w, inst, 2, mask);
         return;

@@ -46,6 +46,8 @@ typedef struct Derive {
     uint32_t recursive_done;
     ARRAY(ForwardDerivative) forward_derivatives;
     const IrDiffFacts *facts; /* of the function that is derived, for messages */
+    /* [texture]: 1 + the texture of its texels' tangents; 0: these are constant. NULL: of all. Forward, for a host. */
+    const uint32_t *tangent_textures;
     bool is_for_host; /* gradients that overflow stay infinite or NaN, so that the host is told */
     bool has_failed;  /* an error was reported */
 } Derive;

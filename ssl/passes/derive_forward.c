@@ -172,6 +172,40 @@ static void refuse_lookup(Derive *d, const IrInst *inst)
     d->has_failed = true;
 }
 
+/* Returns a site with the options of another, for a texture of tangents: where there is no texel, there is no tangent. */
+static uint32_t tangent_site(IrModule *m, uint32_t site, uint32_t texture)
+{
+    SslTextureSite made = m->texture_sites.data[site];
+    made.texture = texture;
+    made.has_missing_color = true;
+    for (uint32_t i = 0; i < 4; ++i)
+        made.missing_color[i] = 0.0f;
+    array_push(m->arena, &m->texture_sites, made);
+    return m->texture_sites.count - 1;
+}
+
+/* The tangent of a lookup by the texels is the lookup of their tangents. */
+static void look_up_tangent(IrClone *c, const IrInst *inst)
+{
+    const Forward *w = forward_of(c);
+    const IrValue *source = ir_args(c->from, inst);
+    uint32_t coord_count = inst->arg_count - inst->result_count - 4;
+    uint32_t slot = c->module->texture_sites.data[inst->site].texture;
+    IrValue coord[7], tangents[4];
+    ASSERT(w->count == 1 && inst->result_count == 4 && coord_count <= 7);
+    for (uint32_t i = 0; i < coord_count; ++i)
+        coord[i] = c->map[source[i]];
+    uint32_t site = tangent_site(c->module, inst->site, w->derive->tangent_textures[slot] - 1);
+    if (coord_count == 3)
+        ir_build_tex_auto(c->to, site, coord, tangents);
+    else
+        ir_build_tex(c->to, site, coord, tangents);
+    for (uint32_t i = 0; i < 4; ++i) {
+        c->map[inst->result_first + i] = c->map[source[coord_count + i]];
+        set_tangent(c, inst->result_first + i, 0, tangents[i]);
+    }
+}
+
 static bool visit(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
@@ -191,6 +225,9 @@ static bool visit(IrClone *c, IrInstId id)
                 call_own(c, inst, derive_facts(w->derive, (IrFuncId)inst->imm), k);
         return true;
     }
+    case IR_TEXELS:
+        look_up_tangent(c, inst);
+        return true;
     case IR_TEX_AUTO:
     case IR_TEX:
         if (w->active[inst->result_first])

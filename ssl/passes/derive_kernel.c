@@ -1,9 +1,13 @@
 /* Derivatives that a host asks for, of a shader's outputs by its inputs. The entry is flattened, the reads of these inputs
  * become parameters of that function, and its derivative is built like that of any other. The new entry reads what the
- * derivative takes, calls it, and gives what it gives. */
+ * derivative takes, calls it, and gives what it gives.
+ *
+ * A texture is an input of four numbers, which are added to all its texels, and are zero. So what lookups have to do with it goes
+ * through branches and loops as all else does, and TEX_ADJ hands each lookup's adjoint to the host on the way. */
 #include "base/check.h"
 #include "ssl/ir/ir_arith.h"
 #include "ssl/passes/edges.h"
+#include "ssl/report.h"
 
 typedef ARRAY(IrValue) ValueList;
 typedef ARRAY(IrType) TypeList;
@@ -60,11 +64,58 @@ static bool reads_input(const Kernel *k, const IrInst *inst, uint32_t *out_numbe
     return false;
 }
 
+/* Returns the input that is the texture of a lookup; NULL: none is. */
+static const IrKernelInput *looked_up_input(const Kernel *k, const IrInst *inst)
+{
+    if (!ir_has_texture_site((IrOp)inst->op))
+        return NULL;
+    uint32_t texture = k->derive->module->texture_sites.data[inst->site].texture;
+    for (uint32_t i = 0; i < k->how->input_count; ++i)
+        if (k->how->inputs[i].kind == IR_INPUT_TEXTURE && k->how->inputs[i].index == texture)
+            return &k->how->inputs[i];
+    return NULL;
+}
+
+/* Copies a lookup and makes its results depend on what is added to all texels. */
+static void bind_lookup(IrClone *c, IrInstId id, const IrKernelInput *texture)
+{
+    enum { COORDS_MAX = 7, RESULTS_MAX = 12, CHANNELS = 4 };
+    static const IrType types[RESULTS_MAX] = {IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_FLOAT,
+                                              IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_FLOAT,
+                                              IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_FLOAT};
+    const Kernel *k = c->data;
+    const IrInst *inst = ir_inst(c->from, id);
+    IrValue args[COORDS_MAX + RESULTS_MAX + CHANNELS], results[RESULTS_MAX];
+    uint32_t count = 0;
+    ir_clone_copy(c, id);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        args[count++] = c->map[ir_args(c->from, inst)[i]];
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        args[count++] = c->map[inst->result_first + i];
+    for (uint32_t i = 0; i < CHANNELS; ++i)
+        args[count++] = k->numbers[k->first[texture - k->how->inputs] + i];
+    const IrNewInst made = {.op = IR_TEXELS,
+                            .site = inst->site,
+                            .args = args,
+                            .types = types,
+                            .arg_count = count,
+                            .result_count = inst->result_count};
+    ir_build_span(c->to, inst->span);
+    ir_build_inst(c->to, &made, results);
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        c->map[inst->result_first + i] = results[i];
+}
+
 static bool bind_input(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
     uint32_t number;
     const Kernel *k = c->data;
+    const IrKernelInput *texture = looked_up_input(k, inst);
+    if (texture) {
+        bind_lookup(c, id, texture);
+        return true;
+    }
     if (!reads_input(k, inst, &number))
         return false;
     c->map[inst->result_first] = k->numbers[number];
@@ -158,8 +209,10 @@ static IrValue read_input(Kernel *k, const IrKernelInput *input, uint32_t number
         return ir_build_global(k->b, kind, input->index, IR_SHADOW_VALUE, number);
     case IR_INPUT_ATTRIBUTE:
         return ir_build_attribute(k->b, kind, input->index, IR_SHADOW_VALUE, number);
+    case IR_INPUT_TEXTURE:
+        break;
     }
-    UNREACHABLE();
+    return ir_const_float(k->b, 0.0f);
 }
 
 static void push_values(Kernel *k, ValueList *args)
@@ -279,6 +332,47 @@ static const IrFunc *expand_screen(Kernel *k, const IrFunc *f)
     return ir_func(&alone, alone.entry);
 }
 
+/* --- lookups in functions that stay ------------------------------------------------------------- */
+
+/* Whether a function, or one that it calls, looks up a texture that is an input. visited[function] */
+static bool looks_up_input(const Kernel *k, IrFuncId id, uint8_t *visited)
+{
+    const IrFunc *f = ir_func(k->derive->module, id);
+    if (!f || visited[id])
+        return false;
+    visited[id] = 1;
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
+        const IrInst *inst = ir_inst(f, i);
+        if (looked_up_input(k, inst) ||
+            (inst->op == IR_CALL && looks_up_input(k, (IrFuncId)inst->imm, visited)))
+            return true;
+    }
+    return false;
+}
+
+/* Refuses lookups in functions that are not flattened: only their arguments and results have derivatives. */
+static bool check_calls(Kernel *k, const IrFunc *f)
+{
+    Derive *d = k->derive;
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
+        const IrInst *inst = ir_inst(f, i);
+        if (inst->op != IR_CALL ||
+            derive_call_kind(d, (IrFuncId)inst->imm, k->how->is_backward) == CALL_CONSTANT)
+            continue;
+        uint8_t *visited = ARENA_ARRAY(d->module->arena, uint8_t, d->module->funcs.count);
+        if (!looks_up_input(k, (IrFuncId)inst->imm, visited))
+            continue;
+        report(d->diags, DERIVATIVE_TEXELS, inst->span.end ? inst->span : d->facts->span,
+               ir_func(d->module, (IrFuncId)inst->imm)->name);
+        report(d->diags, NOTE_WRITE, (Span){0},
+               "the lookup outside of it and pass on what it gives, or detach(...) around the "
+               "call, if this "
+               "derivative may be left out");
+        return false;
+    }
+    return true;
+}
+
 /* --- the derivative ------------------------------------------------------------------------------ */
 
 /* One port of all inputs, and one of all outputs. */
@@ -344,6 +438,16 @@ static void find_flat(Kernel *k, IrFuncId derivative)
     }
 }
 
+static const uint32_t *tangent_textures(const Kernel *k)
+{
+    const IrModule *m = k->derive->module;
+    uint32_t *tangents = ARENA_ARRAY(m->arena, uint32_t, m->info.texture_count);
+    for (uint32_t i = 0; i < k->how->input_count && !k->how->marks_edges; ++i)
+        if (k->how->inputs[i].kind == IR_INPUT_TEXTURE)
+            tangents[k->how->inputs[i].index] = 1 + k->how->seeds[i].index;
+    return tangents;
+}
+
 void derive_kernel(Derive *d, const IrKernelDerivative *how)
 {
     IrModule *m = d->module;
@@ -368,6 +472,11 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
         d->has_failed = true;
         return;
     }
+    if (!check_calls(&k, f)) {
+        d->has_failed = true;
+        return;
+    }
+    d->tangent_textures = how->is_backward ? NULL : tangent_textures(&k);
     f = take_inputs(&k, f);
     const uint8_t *active = d->facts->ports[0].active;
     if (how->has_edges)

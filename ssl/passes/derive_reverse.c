@@ -190,6 +190,33 @@ static void refuse(Reverse *r, const IrInst *inst)
            "detach(...) around it, if this derivative may be left out");
 }
 
+/* --- texels ----------------------------------------------------------------------------------- */
+
+/* Hands the adjoints of a lookup to the host; they go on to what is added to all texels. */
+static void back_texels(Reverse *r, const IrInst *inst)
+{
+    enum { COORDS_MAX = 7, RESULTS_MAX = 12, CHANNELS = 4 };
+    static const IrType types[CHANNELS] = {IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_FLOAT};
+    const IrValue *source = ir_args(r->f, inst);
+    uint32_t coord_count = inst->arg_count - inst->result_count - CHANNELS;
+    IrValue args[COORDS_MAX + RESULTS_MAX], results[CHANNELS];
+    for (uint32_t i = 0; i < coord_count; ++i)
+        args[i] = r->clone->map[source[i]];
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
+        args[coord_count + i] = adjoint_or_zero(r, inst->result_first + i);
+        add(r, source[coord_count + i], args[coord_count + i]); /* by the coordinates */
+    }
+    const IrNewInst made = {.op = IR_TEX_ADJ,
+                            .site = inst->site,
+                            .args = args,
+                            .types = types,
+                            .arg_count = coord_count + inst->result_count,
+                            .result_count = CHANNELS};
+    ir_build_inst(r->b, &made, results);
+    for (uint32_t i = 0; i < CHANNELS; ++i)
+        add(r, source[coord_count + inst->result_count + i], results[i]);
+}
+
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static void back_recursive(Reverse *r, const IrInst *inst)
@@ -522,6 +549,12 @@ static bool visit(IrClone *c, IrInstId id)
             ir_const_bool(r->b, r->known[inst->result_first] == KNOWN_TRUE);
         return true;
     }
+    if (inst->op == IR_TEXELS) { /* what is added is zero */
+        const IrValue *source = ir_args(c->from, inst) + inst->arg_count - inst->result_count - 4;
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            c->map[inst->result_first + i] = c->map[source[i]];
+        return true;
+    }
     if (inst->op != IR_LOOP || inst->parent != r->taping || !is_active_loop(r, inst))
         return false;
     copy_taped(r, id);
@@ -701,6 +734,9 @@ static void walk_back(Reverse *r, IrRegionId region)
             break;
         case IR_CALL:
             back_call(r, inst);
+            break;
+        case IR_TEXELS:
+            back_texels(r, inst);
             break;
         case IR_TEX_AUTO:
         case IR_TEX:

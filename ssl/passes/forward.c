@@ -221,6 +221,34 @@ static void make_lookup(IrClone *c, const IrInst *inst)
     }
 }
 
+/* Gives an adjoint of a lookup the footprint that the lookup has. */
+static void make_adjoint(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    const IrValue *source = ir_args(c->from, inst);
+    IrValue args[7 + 4], results[4];
+    static const IrType types[4] = {IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_FLOAT};
+    if (inst->arg_count != IR_TEX_ADJ_AUTO) {
+        ir_clone_copy(c, id);
+        return;
+    }
+    for (uint32_t i = 0; i < 2; ++i)
+        args[i] = c->map[source[i]];
+    for (uint32_t i = 0; i < 4; ++i)
+        args[2 + i] = zero_unless(c, tangents_of(c, source[i & 1])[i >> 1]);
+    for (uint32_t i = 0; i < 5; ++i) /* blur, adjoints */
+        args[6 + i] = c->map[source[2 + i]];
+    const IrNewInst made = {.op = IR_TEX_ADJ,
+                            .site = inst->site,
+                            .args = args,
+                            .types = types,
+                            .arg_count = 11,
+                            .result_count = 4};
+    ir_build_inst(c->to, &made, results);
+    for (uint32_t i = 0; i < 4; ++i)
+        c->map[inst->result_first + i] = results[i];
+}
+
 /* --- ddx and ddy ------------------------------------------------------------------------------ */
 
 static void warn_second_order(Forward *w, const IrInst *inst)
@@ -394,6 +422,9 @@ static bool visit(IrClone *c, IrInstId id)
     case IR_TEX_AUTO:
     case IR_TEX:
         make_lookup(c, inst);
+        return true;
+    case IR_TEX_ADJ:
+        make_adjoint(c, id);
         return true;
     case IR_DDX:
     case IR_DDY:

@@ -33,7 +33,7 @@ static uint64_t size_of_costly(const IrFunc *f)
     uint64_t size = 0;
     for (IrInstId i = 1; i < f->insts.count; ++i) {
         uint32_t op = ir_inst(f, i)->op;
-        if (op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D || op == IR_ASK)
+        if (ir_has_texture_site((IrOp)op) || op == IR_ASK)
             size += LOOKUP_SIZE;
         else if (op == IR_LOOP)
             size += LOOP_SIZE;

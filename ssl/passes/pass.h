@@ -19,11 +19,16 @@ Status ir_derive(IrModule *m, DiagList *diags, Error *err) SORT_MUST_CHECK;
  * functions in which it found nothing to do. STATUS_INTERNAL: the result is invalid IR. */
 Status ir_filter(IrModule *m, DiagList *diags, Error *err) SORT_MUST_CHECK;
 
-typedef enum IrInputKind { IR_INPUT_PARAM, IR_INPUT_GLOBAL, IR_INPUT_ATTRIBUTE } IrInputKind;
+typedef enum IrInputKind {
+    IR_INPUT_PARAM,
+    IR_INPUT_GLOBAL,
+    IR_INPUT_ATTRIBUTE,
+    IR_INPUT_TEXTURE /* four floats, zero: what is added to all texels */
+} IrInputKind;
 /* A value that the entry reads, with the kinds of its numbers. */
 typedef struct IrKernelInput {
     IrInputKind kind;
-    uint32_t index; /* of the parameter, row or attribute */
+    uint32_t index; /* of the parameter, row, attribute or texture */
     uint32_t number_count;
     const IrKind *kinds; /* [number_count] */
 } IrKernelInput;
@@ -38,7 +43,7 @@ typedef struct IrKernelDerivative {
     const uint32_t *outputs; /* rows of IrModule.outputs */
     uint32_t output_count;
     /* What the derivative reads beside the inputs: forward [direction_count][input_count], tangents of the inputs; backward
-     * [output_count], adjoints of the outputs. */
+     * [output_count], adjoints of the outputs. The tangent of a texture is a texture, whose texels are those of the texture's. */
     const IrKernelInput *seeds;
     /* [input_count] 0, or 1 + the parameter by which it is shaken; NULL: none is. noise_pixel: the attribute; noise_seed: the parameter. */
     const uint32_t *noise;

@@ -658,7 +658,7 @@ static void test_ssl_api_gradients(void **state)
 
     how.inputs = (const SortSslInput[]){{SORT_SSL_INPUT_TEXTURE, "wood"}};
     how.input_count = 1;
-    REFUSED(SORT_SSL_UNSUPPORTED, "texels",
+    REFUSED(SORT_SSL_NOT_FOUND, "no texture 'wood'",
             sort_ssl_unit_differentiate(unit, &how, NULL, &none, &err));
     assert_null(none);
     how.inputs = (const SortSslInput[]){{SORT_SSL_INPUT_PARAM, NULL}};
@@ -677,6 +677,112 @@ static void test_ssl_api_gradients(void **state)
     sort_ssl_unit_destroy(unit);
 }
 
+/* A texture of four texels in a row, of which a lookup reads the one under s. */
+enum { ROW_TEXELS = 4 };
+typedef struct Row {
+    float texels[ROW_TEXELS];
+    SortSslTexelSum *sum;
+} Row;
+
+static uint64_t texel_of(const SortSslTextureCall *call, uint32_t lane)
+{
+    return (uint64_t)(call->coord[lane] * ROW_TEXELS);
+}
+
+static void row_lookup(void *user, const SortSslTextureCall *call)
+{
+    const Row *row = user;
+    for (uint32_t i = 0; i < 4 * call->lane_count; ++i)
+        if (call->lane_mask >> i % call->lane_count & 1)
+            call->result[i] = row->texels[texel_of(call, i % call->lane_count)];
+}
+
+static void row_adjoint(void *user, const SortSslTextureCall *call)
+{
+    const Row *row = user;
+    for (uint32_t lane = 0; lane < call->lane_count; ++lane) {
+        uint64_t place = texel_of(call, lane);
+        if (call->lane_mask >> lane & 1)
+            assert_int_equal(
+                sort_ssl_texel_sum_add(row->sum, &place, 1, &call->result[lane], 1, NULL),
+                SORT_SSL_OK);
+    }
+}
+
+static void test_ssl_api_texels(void **state)
+{
+    (void)state;
+    SortSslUnit *unit, *back;
+    SortSslProgram *program =
+        new_program("texture2d wood; shader s(out float a)\n"
+                    "{ float r = texture2d_sample<wood>(global_value<u>, 0).r; "
+                    "a = r * r; }",
+                    0, &unit);
+    sort_ssl_program_destroy(program);
+    const SortSslInput input = {SORT_SSL_INPUT_TEXTURE, "wood"};
+    const char *output = "a";
+    const SortSslDerivativeDesc how = {.size_bytes = sizeof how,
+                                       .is_backward = true,
+                                       .inputs = &input,
+                                       .outputs = &output,
+                                       .input_count = 1,
+                                       .output_count = 1};
+    assert_int_equal(sort_ssl_unit_differentiate(unit, &how, NULL, &back, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_unit_find_output(back, "gradient(texture2d<wood>)"), 0);
+    assert_int_equal(sort_ssl_program_build(back, NULL, NULL, &program, NULL), SORT_SSL_OK);
+    enum { COUNT = 300 };
+    SortSslBatch *batch = new_batch(program, COUNT);
+    uint32_t adjoint = sort_ssl_unit_find_attribute(back, "adjoint(a)");
+    Row row = {.texels = {1, 2, 3, 4}};
+    double expected[ROW_TEXELS] = {0}, found[ROW_TEXELS], whole;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_VALUE, 0)[i % 16] = (float)i / COUNT;
+        sort_ssl_batch_attribute(batch, i / 16, adjoint, SORT_SSL_VALUE, 0)[i % 16] = 0.5f;
+        uint32_t texel = i * ROW_TEXELS / COUNT;
+        expected[texel] += (double)row.texels[texel];
+    }
+    SortSslRunDesc run = {.size_bytes = sizeof run, .texture_lookup = row_lookup, .user = &row};
+    REFUSED(SORT_SSL_INVALID, "by the texels of 'wood': texture_adjoint is NULL",
+            sort_ssl_batch_run(batch, &run, &err));
+    run.texture_adjoint = row_adjoint;
+    run.size_bytes = offsetof(SortSslRunDesc, texture_adjoint); /* a host of before there was one */
+    REFUSED(SORT_SSL_INVALID, "texture_adjoint is NULL", sort_ssl_batch_run(batch, &run, &err));
+    run.size_bytes = sizeof run;
+    const SortSslTexelSumDesc sums = {.size_bytes = sizeof sums, .place_count = ROW_TEXELS};
+    assert_int_equal(sort_ssl_texel_sum_create(&sums, &row.sum, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_batch_run(batch, &run, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_texel_sum_read(row.sum, 0, ROW_TEXELS, found, NULL), SORT_SSL_OK);
+    assert_memory_equal(found, expected, sizeof found);
+    /* The shader's own output is the gradient by what is added to all texels. */
+    SortSslSum *total;
+    assert_int_equal(sort_ssl_sum_create(program, &total, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_sum_add(total, batch, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_sum_value(total, 0, 0, &whole, NULL), SORT_SSL_OK);
+    assert_true(whole == expected[0] + expected[1] + expected[2] + expected[3]);
+
+    SortSslTexelSum *other;
+    assert_int_equal(sort_ssl_texel_sum_create(&sums, &other, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_texel_sum_merge(other, row.sum, NULL), SORT_SSL_OK);
+    assert_int_equal(sort_ssl_texel_sum_read(other, 3, 1, found, NULL), SORT_SSL_OK);
+    assert_true(found[0] == expected[3]);
+    const uint64_t beyond = ROW_TEXELS;
+    const float infinite = INFINITY;
+    REFUSED(SORT_SSL_INVALID, "out of range",
+            sort_ssl_texel_sum_add(other, &beyond, 1, &infinite, 1, &err));
+    REFUSED(SORT_SSL_INVALID, "is inf, which cannot be summed",
+            sort_ssl_texel_sum_add(other, &(uint64_t){1}, 1, &infinite, 1, &err));
+    REFUSED(SORT_SSL_INVALID, "out of range", sort_ssl_texel_sum_read(other, 2, 3, found, &err));
+    REFUSED(SORT_SSL_INVALID, "itself", sort_ssl_texel_sum_merge(other, other, &err));
+    sort_ssl_texel_sum_destroy(other);
+    REFUSED(SORT_SSL_INVALID, "desc", sort_ssl_texel_sum_create(NULL, &other, &err));
+    sort_ssl_sum_destroy(total);
+    sort_ssl_texel_sum_destroy(row.sum);
+    sort_ssl_batch_destroy(batch);
+    sort_ssl_program_destroy(program);
+    sort_ssl_unit_destroy(back);
+    sort_ssl_unit_destroy(unit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -691,6 +797,7 @@ int main(void)
         cmocka_unit_test(test_ssl_api_refuses_hosts),
         cmocka_unit_test(test_ssl_api_kinds),
         cmocka_unit_test(test_ssl_api_gradients),
+        cmocka_unit_test(test_ssl_api_texels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "sort/shade/site_options.h"
 #include "sort/shade/ssl_tables.h"
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,10 @@ struct GridHost {
     SslGlobalsLayout layout;
     SslServices services;
     SslBatch batch;
-    GridTexture *texture; /* [texture_count] */
+    GridTexture *texture;       /* [texture_count] */
+    const TexPicture **picture; /* [texture_count] NULL: the texture is a formula */
+    TexOptions *options;        /* [texture_site_count] of lookups in pictures */
+    GridCaller caller;
     uint32_t *texture_id; /* [texture_count]: the identity */
     uint16_t *live;
     void *globals, *attributes, *result, *params;
@@ -76,10 +80,62 @@ static void record(GridHost *h, const SslTexCall *call, uint32_t lane)
         lookup->coord[i] = call->coord[i * call->lane_count + lane];
 }
 
+static GridCaller *caller_of(SslHost *host)
+{
+    void *caller = host; /* as it was put into the batch */
+    return caller;
+}
+
+static TexRequest request_of(const GridHost *h, const SslTexCall *call)
+{
+    return (TexRequest){.options = &h->options[call->site],
+                        .lane_count = call->lane_count,
+                        .lane_mask = call->lane_mask,
+                        .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
+                        .coord = call->coord};
+}
+
+static void look_up_picture(GridHost *h, const TexPicture *picture, const SslTexCall *call)
+{
+    const TexRequest request = request_of(h, call);
+    (void)tex_picture_lookup(picture, &request, call->result);
+    for (uint32_t lane = 0; lane < call->lane_count; ++lane)
+        if (call->lane_mask >> lane & 1)
+            record(h, call, lane);
+}
+
+typedef struct TexelAddition {
+    SslTexelSum *sum;
+    Error *err;
+} TexelAddition;
+
+static void add_texel(void *data, uint64_t place, const float rgba[TEX_PICTURE_CHANNELS])
+{
+    const TexelAddition *a = data;
+    bool has_any = rgba[0] != 0.0f || rgba[1] != 0.0f || rgba[2] != 0.0f || rgba[3] != 0.0f;
+    if (has_any && a->err->code == STATUS_OK)
+        (void)!ssl_texel_sum_add(a->sum, place, rgba, TEX_PICTURE_CHANNELS, a->err);
+}
+
+static void add_adjoints(SslHost *host, const SslTexCall *call)
+{
+    GridCaller *caller = caller_of(host);
+    const TexPicture *picture = caller->host->picture[call->texture];
+    SslTexelSum *sum = caller->texels ? caller->texels[call->texture] : NULL;
+    if (!picture || !sum)
+        return;
+    TexelAddition addition = {sum, &caller->err};
+    const TexRequest request = request_of(caller->host, call);
+    tex_picture_spread(picture, &request, call->result, add_texel, &addition);
+}
+
 static void look_up(SslHost *host, const SslTexCall *call)
 {
-    void *own = host; /* as grid_host_create gave it */
-    GridHost *h = own;
+    GridHost *h = caller_of(host)->host;
+    if (h->picture[call->texture]) {
+        look_up_picture(h, h->picture[call->texture], call);
+        return;
+    }
     int32_t channel = h->info->texture_sites[call->site].channel;
     uint32_t rows = call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4;
     for (uint32_t lane = 0; lane < call->lane_count; ++lane) {
@@ -169,9 +225,11 @@ static Status allocate(GridHost *h, bool has_results, Error *err)
     h->read = MEM_ARRAY(uint32_t, h->layout.stride_bytes / sizeof(float) / SSL_BLOCK);
     h->texture = MEM_ARRAY(GridTexture, texture_count);
     h->texture_id = MEM_ARRAY(uint32_t, texture_count);
+    h->picture = MEM_ARRAY(const TexPicture *, texture_count);
+    h->options = MEM_ARRAY(TexOptions, h->info->texture_site_count);
     h->lookup = MEM_ARRAY(GridLookup, GRID_LOOKUPS_MAX);
     if (!h->globals || !h->attributes || (has_results && !h->result) || !h->params || !h->live ||
-        !h->read || !h->texture || !h->texture_id || !h->lookup)
+        !h->read || !h->texture || !h->texture_id || !h->picture || !h->options || !h->lookup)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     memset(h->globals, 0, globals_bytes);
     memset(h->attributes, 0, attributes_bytes);
@@ -212,12 +270,17 @@ static Status create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count
         h->live[i / SSL_BLOCK] = (uint16_t)(h->live[i / SSL_BLOCK] | 1u << i % SSL_BLOCK);
     for (uint32_t i = 0; i < h->info->unit->texture_count; ++i)
         h->texture_id[i] = i;
+    for (uint32_t i = 0; i < h->info->texture_site_count; ++i)
+        site_options_apply(&h->info->texture_sites[i], &h->options[i]);
     ssl_params_init(p, h->params);
     for (uint32_t i = 0; i < h->info->unit->attribute_count; ++i) /* until it is given: missing */
         grid_host_set_attribute(h, i, 0, &h->info->unit->attributes[i].default_value);
-    h->services = (SslServices){
-        .size_bytes = sizeof(SslServices), .tex_lookup = look_up, .ask = ssl_tables_answer};
-    void *host = h;
+    h->services = (SslServices){.size_bytes = sizeof(SslServices),
+                                .tex_lookup = look_up,
+                                .ask = ssl_tables_answer,
+                                .tex_adjoint = add_adjoints};
+    h->caller.host = h;
+    void *host = &h->caller;
     h->batch = (SslBatch){.globals = h->globals,
                           .attributes = h->attributes,
                           .live = h->live,
@@ -258,6 +321,8 @@ void grid_host_destroy(GridHost *h)
     mem_free(h->read);
     mem_free(h->texture);
     mem_free(h->texture_id);
+    mem_free(h->picture);
+    mem_free(h->options);
     mem_free(h->lookup);
     mem_free(h);
 }
@@ -363,6 +428,17 @@ void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *textur
 {
     CHECK(slot < h->info->unit->texture_count);
     h->texture[slot] = *texture;
+}
+
+void grid_host_set_picture(GridHost *h, uint32_t slot, const TexPicture *picture)
+{
+    CHECK(slot < h->info->unit->texture_count);
+    h->picture[slot] = picture;
+}
+
+GridCaller *grid_host_caller(GridHost *h)
+{
+    return &h->caller;
 }
 
 void *grid_host_params(GridHost *h)

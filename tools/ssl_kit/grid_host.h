@@ -1,5 +1,5 @@
 /* A host for kernels without a renderer: points whose globals are written by hand, textures that are
- * formulas with known derivatives, and a record of the lookups made. For sslc, ssl-test and
+ * formulas with known derivatives, or pictures, and a record of the lookups made. For sslc, ssl-test and
  * benchmarks.
  *
  * One thread a GridHost. Point i is lane i % 16 of block i / 16. */
@@ -7,6 +7,8 @@
 #define SORT_TOOLS_SSL_KIT_GRID_HOST_H
 
 #include "ssl/ssl.h"
+#include "ssl/ssl_texel_sum.h"
+#include "textures/tex_picture.h"
 
 /* Analytic textures, r g b a as functions of s and t. They are defined on the whole plane: wrap and
  * filter options, footprint and blur do not change them; `channel` shifts. */
@@ -60,6 +62,18 @@ void grid_host_copy_point(GridHost *h, uint32_t to, const GridHost *other, uint3
 /* Says which points of a block exist: bit i stands for point 16 block + i. At first all do. */
 void grid_host_set_live(GridHost *h, uint32_t block, uint16_t lanes);
 void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture);
+/* Makes a picture, which is borrowed, the texture of a slot; NULL: the one that grid_host_set_texture set. */
+void grid_host_set_picture(GridHost *h, uint32_t slot, const TexPicture *picture);
+
+/* What the services of a batch get. The adjoints of lookups in pictures go to sums over their places. */
+typedef struct GridCaller {
+    GridHost *host;
+    SslTexelSum *const *texels; /* [texture_count] NULL: they are not wanted */
+    Error err;                  /* of the first addition that failed */
+} GridCaller;
+/* The caller of the batches that the functions below run and give. */
+GridCaller *grid_host_caller(GridHost *h);
+
 void *grid_host_params(GridHost *h); /* for ssl_params_set */
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget);
 /* For recursive calls; 256 KiB when it is not called. */

@@ -372,20 +372,49 @@ static EvalScalar eval_attribute(const Eval *e, const IrInst *inst, IrKind kind)
     return s;
 }
 
+static double number_of(const Eval *e, EvalScalar x)
+{
+    return is_dual(e) ? x.v : (double)x.f;
+}
+
+/* Reads 3 or 7 coordinates. */
+static void eval_coordinates(const Eval *e, const Frame *fr, const IrInst *inst, uint32_t count,
+                             EvalScalar in[7], double coord[7])
+{
+    for (uint32_t i = 0; i < count; ++i)
+        in[i] = fr->values[ir_args(fr->func, inst)[i]].elements[0];
+    for (uint32_t i = 0; i < count; ++i)
+        coord[i] = number_of(e, in[i]);
+    if (count == 3) {
+        coord[6] = coord[2];
+        for (uint32_t i = 0; i < 4; ++i)
+            coord[2 + i] = in[i & 1].d[i >> 1];
+    }
+}
+
+static void eval_texels(Eval *e, Frame *fr, const IrInst *inst)
+{
+    const SslTextureSite *site = &e->module->texture_sites.data[inst->site];
+    uint32_t coords = inst->arg_count == IR_TEX_ADJ_AUTO ? 3 : 7, count = inst->arg_count - coords;
+    EvalScalar in[7] = {0};
+    double coord[7] = {0}, adjoints[12];
+    eval_coordinates(e, fr, inst, coords, in, coord);
+    for (uint32_t i = 0; i < count; ++i) {
+        const EvalValue *given = &fr->values[ir_args(fr->func, inst)[coords + i]];
+        adjoints[i] = number_of(e, given->elements[0]);
+        if (i < 4)
+            fr->values[inst->result_first + i] = *given;
+    }
+    CHECK(e->point->texels && count <= 12);
+    e->point->texels(e->point->texture_data, site, coord, adjoints, count);
+}
+
 static void eval_texture(Eval *e, Frame *fr, const IrInst *inst)
 {
     const SslTextureSite *site = &e->module->texture_sites.data[inst->site];
     EvalScalar in[7] = {0};
     double coord[7] = {0}, out[12] = {0};
-    for (uint32_t i = 0; i < inst->arg_count; ++i)
-        in[i] = fr->values[ir_args(fr->func, inst)[i]].elements[0];
-    for (uint32_t i = 0; i < inst->arg_count; ++i)
-        coord[i] = is_dual(e) ? in[i].v : (double)in[i].f;
-    if (inst->op == IR_TEX_AUTO) {
-        coord[6] = coord[2];
-        for (uint32_t i = 0; i < 4; ++i)
-            coord[2 + i] = in[i & 1].d[i >> 1];
-    }
+    eval_coordinates(e, fr, inst, inst->arg_count, in, coord);
     CHECK(e->point->texture);
     e->point->texture(e->point->texture_data, site, coord, out);
     ++e->result.lookups;
@@ -688,6 +717,9 @@ static void run_region(Eval *e, Frame *fr, IrRegionId region)
         case IR_TEX:
         case IR_TEX_D:
             eval_texture(e, fr, inst);
+            break;
+        case IR_TEX_ADJ:
+            eval_texels(e, fr, inst);
             break;
         default:
             fr->values[inst->result_first] = eval_value(e, fr, inst);

@@ -23,12 +23,17 @@ typedef struct EvalScalar {
 typedef void (*EvalTexture)(void *data, const SslTextureSite *site, const double coord[7],
                             double out[12]);
 
+/* adjoints: of rgba and, if `count` is 12, of d_ds rgba and d_dt rgba. */
+typedef void (*EvalTexels)(void *data, const SslTextureSite *site, const double coord[7],
+                           const double *adjoints, uint32_t count);
+
 typedef struct EvalPoint {
     EvalMode mode;
     double globals[SSL_MAX_GLOBALS][3][16]; /* [row][value ddx ddy][component] */
     double attributes[32][4][4];            /* [slot][value ddx ddy, existence][component] */
     EvalScalar params[32][16];              /* [param][component] */
     EvalTexture texture;
+    EvalTexels texels; /* also gets texture_data */
     void *texture_data;
     uint32_t loop_budget; /* 0: 100,000 */
     uint32_t stack_bytes; /* 0: 100,000 */

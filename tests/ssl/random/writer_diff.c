@@ -9,7 +9,7 @@ typedef struct Writer {
     uint64_t state;
     StrBuf *out;
     uint32_t locals, depth, loops, level; /* level: of the function, which calls those below it */
-    bool in_loop, detaches;
+    bool in_loop, detaches, looks_up;
 } Writer;
 
 static uint32_t draw(Writer *w, uint32_t count)
@@ -107,8 +107,24 @@ static void call(Writer *w, uint32_t depth)
     }
 }
 
+static void lookup(Writer *w, uint32_t depth)
+{
+    static const char *const textures[] = {"wood", "stone"};
+    static const char *const options[] = {"", ", wrap = \"clamp\"", ", blur = 0.1",
+                                          ", filter = \"bilinear\""};
+    strbuf_printf(w->out, "texture2d_sample_rgba<%s>(detach(", textures[draw(w, 2)]);
+    expr(w, depth - 1);
+    text(w, "), detach(");
+    expr(w, depth - 1);
+    strbuf_printf(w->out, ")%s).%c", options[draw(w, 4)], "xyzw"[draw(w, 4)]);
+}
+
 static void expr(Writer *w, uint32_t depth)
 {
+    if (depth > 0 && w->looks_up && draw(w, 6) == 0) {
+        lookup(w, depth);
+        return;
+    }
     if (depth == 0) {
         if (draw(w, 5))
             variable(w);
@@ -376,22 +392,39 @@ static const char shader[] =
     "        jw_size += abs(gr.d[i]);\n"
     "}\n";
 
+static void functions(Writer *w)
+{
+    text(w, fixed);
+    w->level = 1;
+    text(w, "[Differentiable] float inner(float a, float b)\n");
+    body(w,
+         "    int n = 2; float c = a - b; float d = 0.25 * a; float r[4] = {a, b, 0.5 * a, b};\n");
+    text(w, "[Differentiable] float gradient(float a, float b)\n"
+            "{ diff_pair<float> p = diff_pair(a), q = diff_pair(b); bwd_diff(inner)(p, q, 0.5);\n"
+            "  return p.d - 0.5 * q.d; }\n\n");
+    w->level = 2;
+    text(w, "[Differentiable] float f(float a, float b, inout float c, out float d, float r[4], "
+            "no_diff int n)\n");
+    body(w, "    d = a * c;\n");
+}
+
+void write_texel_program(uint64_t seed, StrBuf *out)
+{
+    Writer w = {.state = (seed + 1) * 0x9E3779B97F4A7C15u, .out = out, .looks_up = true};
+    text(&w, "texture2d wood;\ntexture2d stone;\n");
+    functions(&w);
+    text(&w,
+         "shader main(float k = 0.5, out float y, out float z)\n{\n"
+         "    const float x = global_value<x>;\n    const int n = global_value<n>;\n"
+         "    float r[4] = {k * x, 0.5 - x, texture2d_sample<wood>(x, 0.3).r, k}, c = x - k, d;\n"
+         "    y = f(x, k, c, d, r, n);\n    z = c + d * texture2d_sample<stone>(0.7, x).g;\n}\n");
+}
+
 void write_diff_program(uint64_t seed, StrBuf *out)
 {
     Writer w = {.state = seed * 0x9E3779B97F4A7C15u, .out = out, .detaches = seed % 4 == 0};
     char numbers[11][16];
-    text(&w, fixed);
-    w.level = 1;
-    text(&w, "[Differentiable] float inner(float a, float b)\n");
-    body(&w,
-         "    int n = 2; float c = a - b; float d = 0.25 * a; float r[4] = {a, b, 0.5 * a, b};\n");
-    text(&w, "[Differentiable] float gradient(float a, float b)\n"
-             "{ diff_pair<float> p = diff_pair(a), q = diff_pair(b); bwd_diff(inner)(p, q, 0.5);\n"
-             "  return p.d - 0.5 * q.d; }\n\n");
-    w.level = 2;
-    text(&w, "[Differentiable] float f(float a, float b, inout float c, out float d, float r[4], "
-             "no_diff int n)\n");
-    body(&w, "    d = a * c;\n");
+    functions(&w);
     for (uint32_t i = 0; i < 11; ++i)
         snprintf(numbers[i], sizeof numbers[i], "%.4f", ((double)draw(&w, 64) - 32.0) / 16.0);
     enum { A, DA, B, DB, C, DC, Q, DQ, WY, WC, WD };

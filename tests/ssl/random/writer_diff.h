@@ -14,4 +14,8 @@
  * Where the seed is a multiple of four, the source has detach and no_diff, and jw is not the derivative of value. */
 void write_diff_program(uint64_t seed, StrBuf *out);
 
+/* Writes a source whose functions look up the textures `wood` and `stone`, at coordinates without derivatives. Its shader has a
+ * parameter k, reads the globals x and n, and has the float outputs y and z. */
+void write_texel_program(uint64_t seed, StrBuf *out);
+
 #endif
