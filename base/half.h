@@ -9,7 +9,8 @@
 #include "base/compiler.h"
 #include <string.h>
 
-typedef uint16_t half; /* the bit pattern */
+typedef uint16_t half;    /* the bit pattern */
+#define HALF_MAX 65504.0f /* the largest finite one */
 
 half half_from_float(float value);
 

@@ -47,7 +47,7 @@ class RenderJob:
 
     def arguments(self) -> list[str]:
         args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
-                "--progress", "json", *self.scene_options(), *self.denoising]
+                "--progress", "json", "--exr-type", "float", *self.scene_options(), *self.denoising]
         if self.layers:
             args += ["--aov", ",".join(self.layers)]
         if self.update_interval_s > 0:

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/half.h"
 #include "base/image/exr_write.h"
 #include "base/image/png_write.h"
 #include "base/str.h"
@@ -217,15 +218,26 @@ void render_output_resolve_aov(const Film *film, FilmAov aov, float *out_values)
         out_values[i] *= i % channels < 3 ? gain : 1.0f; /* a fourth one counts samples */
 }
 
+/* Whether all of the values are numbers that a half has. */
+static bool fit_halves(const float *values, size_t count)
+{
+    bool do_fit = true;
+    for (size_t i = 0; i < count; ++i)
+        do_fit &= fabsf(values[i]) <= HALF_MAX;
+    return do_fit;
+}
+
 static Status picture_create(const Film *film, const RenderExr *how, Picture *p, Error *err)
 {
     const FilmDesc *desc = film_desc(film);
-    const ExrPixelType type = how->is_float ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF;
     size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4 + count_floats(desc);
     *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
     if (!p->pixels)
         return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
     render_output_resolve(film, p->pixels);
+    bool is_half = !how->is_float && fit_halves(p->pixels, 4 * count) &&
+                   (!how->denoised || fit_halves(how->denoised, 4 * count));
+    const ExrPixelType type = is_half ? EXR_PIXEL_HALF : EXR_PIXEL_FLOAT;
     for (int c = 0; c < 4; ++c)
         add_channel(p, type, p->pixels + c, 4, NULL, "RGBA"[c]);
     for (int c = 0; c < 4 && how->denoised; ++c)

@@ -6,7 +6,7 @@
 #include "sort/film/film.h"
 
 typedef struct RenderExr {
-    bool is_float; /* RGBA as float, too */
+    bool is_float; /* RGBA as float, too, as it is where a pixel is too bright for half */
     bool
         is_timeless; /* says neither when nor where it was made, nor how long it took: equal films are equal files */
     FilmAovSet hidden;     /* AOVs that the film holds and the file shall not have */

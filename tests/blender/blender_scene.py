@@ -6,11 +6,13 @@ import pathlib
 import subprocess
 import sys
 import unittest
+from dataclasses import replace
 
 import bpy
 import numpy as np
 
 FOLDER = pathlib.Path(os.environ["SORT_TEST_FOLDER"])
+PASSES = ["Emit", "Env", "AO", "IndexOB", "IndexMA"] + [kind + part for kind in ("Diff", "Gloss", "Trans") for part in ("Dir", "Ind", "Col")]
 RENDERER = pathlib.Path(os.environ["SORT_TEST_RENDERER"])
 
 
@@ -44,14 +46,26 @@ def empty_scene(size=48, samples=32):
     render.resolution_x = render.resolution_y = size
     render.resolution_percentage, render.pixel_aspect_x, render.pixel_aspect_y = 100, 1, 1
     render.use_border = render.use_crop_to_border = False
-    if hasattr(render.image_settings, "media_type"):  # since 5.0
-        render.image_settings.media_type = "IMAGE"
-    render.image_settings.file_format = "OPEN_EXR"
-    render.image_settings.color_depth = "32"
+    set_file(render.image_settings)
     scene.sort.samples = scene.cycles.samples = samples
     scene.cycles.blur_glossy = scene.sort.filter_glossy = scene.cycles.sample_clamp_indirect = scene.sort.clamp_indirect = 0
     scene.cycles.use_denoising = scene.cycles.use_adaptive_sampling = False
     return scene
+
+
+def set_file(settings, is_multilayer=False):
+    """EXR in single precision, without loss; with all passes, or the picture alone."""
+    if hasattr(settings, "media_type"):  # since 5.0
+        settings.media_type = "MULTI_LAYER_IMAGE" if is_multilayer else "IMAGE"
+    settings.file_format = "OPEN_EXR_MULTILAYER" if is_multilayer else "OPEN_EXR"
+    settings.color_depth, settings.exr_codec = "32", "ZIP"
+    if is_multilayer and hasattr(settings, "use_exr_interleave"):
+        settings.use_exr_interleave = True  # one part, which the add-on's reader knows
+
+
+def panorama_of(camera):
+    """What has the settings of a camera's panorama."""
+    return camera if hasattr(camera, "panorama_type") else camera.cycles
 
 
 def add(name, data, location=(0, 0, 0), rotation=(0, 0, 0)):
@@ -166,6 +180,21 @@ def render(engine="SORT"):
     scene.render.filepath = str(FOLDER / "picture.exr")
     bpy.ops.render.render(write_still=True)
     return read_picture(scene.render.filepath)
+
+
+def render_passes(engine="SORT"):
+    """exr.Picture of all passes, by the names that Blender 4 has for them."""
+    from sort_blender import exr, versions
+    scene = bpy.context.scene
+    scene.render.engine = engine
+    scene.render.filepath = str(FOLDER / "passes.exr")
+    set_file(scene.render.image_settings, is_multilayer=True)
+    bpy.ops.render.render(write_still=True)
+    set_file(scene.render.image_settings)
+    picture = exr.read(pathlib.Path(scene.render.filepath))
+    short = {versions.pass_name(name): name for name in PASSES}
+    return replace(picture, channels={".".join(short.get(word, word) for word in name.split(".")): values
+                                      for name, values in picture.channels.items()})
 
 
 def export():

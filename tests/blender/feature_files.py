@@ -54,12 +54,7 @@ def render(name, path, engine, seed):
     target = path.with_name(f"{engine}.{seed}.{'png' if feature.is_display else 'exr'}")
     settings = scene.render.image_settings
     if not feature.is_display:
-        if hasattr(settings, "media_type"):  # since 5.0
-            settings.media_type = "MULTI_LAYER_IMAGE" if feature.layers else "IMAGE"
-        settings.file_format = "OPEN_EXR_MULTILAYER" if feature.layers else "OPEN_EXR"
-        settings.color_depth, settings.exr_codec = "32", "ZIP"
-        if hasattr(settings, "use_exr_interleave"):
-            settings.use_exr_interleave = True
+        blender_scene.set_file(settings, is_multilayer=bool(feature.layers))
         if scene.render.use_multiview:
             settings.views_format, settings.stereo_3d_format.display_mode = "STEREO_3D", "SIDEBYSIDE"
     scene.render.filepath = str(target)

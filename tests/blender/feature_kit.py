@@ -111,7 +111,7 @@ def stored(nodes, mesh, name, value, kind="FLOAT", domain="POINT"):
 
 
 def composite(build):
-    """The compositor of the scene: `build` gets Nodes and the Render Layers node, and returns the picture."""
+    """The compositor of the scene: `build` gets Nodes and the Render Layers node, and returns the picture. Returns a function that takes it away."""
     scene = bpy.context.scene
     if hasattr(scene, "compositing_node_group"):  # since 5.0
         tree, _, end = group("CompositorNodeTree", "Compositing", {}, {"Image": "NodeSocketColor"})
@@ -124,6 +124,7 @@ def composite(build):
     nodes = Nodes(tree, "CompositorNode")
     made = build(nodes, nodes("RLayers", scene=scene))
     tree.links.new(made.outputs[0] if isinstance(made, bpy.types.Node) else made, end.inputs[0])
+    return lambda: setattr(scene, *(("use_nodes", False) if tree == getattr(scene, "node_tree", None) else ("compositing_node_group", None)))
 
 
 def mixed(nodes, a, b, factor=0.5, blend="MIX"):

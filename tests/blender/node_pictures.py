@@ -34,8 +34,7 @@ class World:
         self.root = scene.world.node_tree.nodes["Background"]
         camera = kit.add_camera((3, 2, 1), (math.pi / 2, 0, 0))
         camera.data.type = "PANO"
-        settings = camera.data if hasattr(camera.data, "panorama_type") else camera.data.cycles
-        settings.panorama_type = "EQUIRECTANGULAR"
+        kit.panorama_of(camera.data).panorama_type = "EQUIRECTANGULAR"
         kit.add_mesh("Far", [(0, 0, -500), (1, 0, -500), (0, 1, -500)], [(0, 1, 2)])
 
     new, output, part, join = Tile.new, Tile.output, Tile.part, Tile.join

@@ -131,17 +131,13 @@ class CameraTest(unittest.TestCase):
         self.check()
 
     def test_equirectangular(self):
-        self.camera.data.type = "PANO"
-        self.camera.data.cycles.panorama_type = "EQUIRECTANGULAR"
-        self.camera.data.cycles.longitude_min, self.camera.data.cycles.longitude_max = -1.0, 0.7
-        self.camera.data.cycles.latitude_min, self.camera.data.cycles.latitude_max = -0.5, 0.6
+        self.panorama("EQUIRECTANGULAR", longitude_min=-1.0, longitude_max=0.7, latitude_min=-0.5, latitude_max=0.6)
         self.check()
 
     def panorama(self, kind, **settings):
         self.camera.data.type = "PANO"
-        self.camera.data.cycles.panorama_type = kind
-        for name, value in settings.items():
-            setattr(self.camera.data.cycles, name, value)
+        for name, value in {"panorama_type": kind, **settings}.items():
+            setattr(kit.panorama_of(self.camera.data), name, value)
 
     def test_fisheye(self):
         self.panorama("FISHEYE_EQUIDISTANT", fisheye_fov=1.2)

@@ -2,7 +2,6 @@
 few times what two runs of Cycles with other seeds differ by."""
 
 import math
-import pathlib
 import unittest
 
 import bpy
@@ -36,8 +35,7 @@ class CatcherTest(unittest.TestCase):
         return kit.add("Sun", sun, rotation=(0, angle, 0))
 
     def set_world(self, color):
-        self.scene.world = bpy.data.worlds.new("World")
-        self.scene.world.color = color
+        kit.set_world(color)
 
     def compare(self, ours, theirs):
         """By channel; where there is no noise to compare, equal."""
@@ -53,13 +51,7 @@ class CatcherTest(unittest.TestCase):
 
     def passes(self, engine):
         """Combined and the pass, [rows from the bottom, columns, channels]."""
-        from sort_blender import exr
-        self.scene.render.engine = engine
-        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
-        self.scene.render.image_settings.exr_codec = "ZIP"
-        self.scene.render.filepath = str(kit.FOLDER / "layers.exr")
-        bpy.ops.render.render(write_still=True)
-        channels = exr.read(pathlib.Path(self.scene.render.filepath)).channels
+        channels = kit.render_passes(engine).channels
         return [np.stack([channels[f"{self.layer.name}.{name}.{c}"] for c in letters], axis=2)
                 for name, letters in (("Combined", "RGBA"), ("Shadow Catcher", "RGB"))]
 

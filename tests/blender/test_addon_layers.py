@@ -1,6 +1,5 @@
 """Layers that a view layer names, and passes of light: each against Cycles', and by its value."""
 
-import pathlib
 import unittest
 
 import bpy
@@ -21,8 +20,7 @@ class LayerTest(unittest.TestCase):
         for name in dir(self.layer):
             if name.startswith("use_pass_") and name != "use_pass_combined":
                 setattr(self.layer, name, False)
-        self.scene.world = bpy.data.worlds.new("World")
-        self.scene.world.color = (0.25, 0.25, 0.5)
+        kit.set_world((0.25, 0.25, 0.5))
         self.wall = kit.add_plane(size=2, location=(1, 0, 0))
         self.bsdf = kit.material_of(self.wall, "ShaderNodeBsdfPrincipled", Specular=0.0, Base_Color=(0.5, 0.5, 0.5, 1),
                                     Emission=(0, 0.125, 0, 1), Emission_Strength=1.0)
@@ -38,15 +36,10 @@ class LayerTest(unittest.TestCase):
             bpy.ops.scene.view_layer_remove_lightgroup()
 
     def passes(self, engine="SORT"):
-        from sort_blender import exr
-        self.scene.render.engine = engine
-        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
-        self.scene.render.image_settings.exr_codec = "ZIP"
-        self.scene.render.filepath = str(kit.FOLDER / "layers.exr")
-        bpy.ops.render.render(write_still=True)
+        channels = kit.render_passes(engine).channels
         if engine == "SORT":
             self.assertEqual(kit.messages().warnings, [])
-        return exr.read(pathlib.Path(self.scene.render.filepath)).channels
+        return channels
 
     def compare(self, names, atol=0.01):
         """By the names of channels, in the mean of a patch on the wall and of one in the sky. The picture of SORT."""

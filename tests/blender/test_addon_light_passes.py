@@ -1,12 +1,12 @@
 """Passes of light: they make the picture, they are Cycles' passes, and a compositor puts them together."""
 
-import pathlib
 import unittest
 
 import bpy
 import numpy as np
 
 import blender_scene as kit
+from feature_kit import composite, mixed
 
 LAYER = "View Layer"
 KINDS = {"diffuse": "Diff", "glossy": "Gloss", "transmission": "Trans"}
@@ -30,8 +30,7 @@ class LightPassTest(unittest.TestCase):
             for part in ("direct", "indirect", "color"):
                 setattr(self.layer, f"use_pass_{kind}_{part}", True)
         self.layer.use_pass_emit = self.layer.use_pass_environment = True
-        self.scene.world = bpy.data.worlds.new("World")
-        self.scene.world.color = (0.25, 0.3, 0.5)
+        kit.set_world((0.25, 0.3, 0.5))
         nodes = (("ShaderNodeBsdfDiffuse", {"Color": (0.8, 0.4, 0.1, 1)}),
                  ("ShaderNodeBsdfTranslucent", {"Color": (0.7, 0.8, 0.3, 1)}),
                  ("ShaderNodeBsdfGlossy", {"Color": (0.9, 0.7, 0.3, 1), "Roughness": 0.3}),
@@ -53,15 +52,9 @@ class LightPassTest(unittest.TestCase):
         kit.add_camera((0, 0, 4))
 
     def passes(self, engine="SORT"):
-        from sort_blender import exr
-        self.scene.render.engine = engine
-        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
-        self.scene.render.image_settings.color_depth = "32"
-        self.scene.render.filepath = str(kit.FOLDER / "light.exr")
-        bpy.ops.render.render(write_still=True)
+        channels = kit.render_passes(engine).channels
         if engine == "SORT":
             self.assertEqual(kit.messages().warnings, [])
-        channels = exr.read(pathlib.Path(self.scene.render.filepath)).channels
         return {name: np.stack([channels[f"{LAYER}.{name}.{c}"] for c in "RGB"], axis=-1)
                 for name in ("Combined", *NAMES)}
 
@@ -72,7 +65,7 @@ class LightPassTest(unittest.TestCase):
 
     def test_passes_make_the_picture(self):
         ours = self.passes()
-        np.testing.assert_allclose(self.made(ours), ours["Combined"], rtol=1e-3, atol=1e-4)  # Combined comes as half
+        np.testing.assert_allclose(self.made(ours), ours["Combined"], rtol=1e-5, atol=1e-6)
         for name in NAMES:
             self.assertGreater(float(ours[name].mean()), 1e-4, name)
 
@@ -97,19 +90,12 @@ class LightPassTest(unittest.TestCase):
     def test_in_the_compositor(self):
         """Diffuse light alone: the sockets are there, and what they bring is what the file holds."""
         expected = self.passes()
-        self.scene.render.image_settings.file_format = "OPEN_EXR"
-        self.scene.use_nodes = True
-        self.addCleanup(setattr, self.scene, "use_nodes", False)
-        tree = self.scene.node_tree
-        tree.nodes.clear()
-        layers = tree.nodes.new("CompositorNodeRLayers")
-        both, colored = (tree.nodes.new("CompositorNodeMixRGB") for _ in range(2))
-        both.blend_type, colored.blend_type = "ADD", "MULTIPLY"
-        out = tree.nodes.new("CompositorNodeComposite")
-        for source, target in ((layers.outputs["DiffDir"], both.inputs[1]), (layers.outputs["DiffInd"], both.inputs[2]),
-                               (layers.outputs["DiffCol"], colored.inputs[1]), (both.outputs[0], colored.inputs[2]),
-                               (colored.outputs[0], out.inputs["Image"])):
-            tree.links.new(source, target)
+
+        def build(nodes, layers):
+            direct, indirect, colour = (layers.outputs[versions.pass_name("Diff" + part)] for part in ("Dir", "Ind", "Col"))
+            return mixed(nodes, mixed(nodes, direct, indirect, 1, "ADD"), colour, 1, "MULTIPLY")
+        from sort_blender import versions
+        self.addCleanup(composite(build))
         found = kit.render()[..., :3]
         np.testing.assert_allclose(found, (expected["DiffDir"] + expected["DiffInd"]) * expected["DiffCol"], rtol=1e-2,
                                    atol=1e-3)

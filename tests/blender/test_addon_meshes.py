@@ -33,13 +33,11 @@ def read(folder, record):
 class MeshTest(unittest.TestCase):
     def setUp(self):
         self.scene = kit.empty_scene()
-        self.scene.world = bpy.data.worlds.new("World")
-        self.scene.world.color = (1, 1, 1)
+        kit.set_world((1, 1, 1))
         kit.add_camera()
 
     def test_flat_mesh_keeps_its_vertices(self):
-        bpy.ops.mesh.primitive_cube_add()
-        bpy.context.object.data.uv_layers.remove(bpy.context.object.data.uv_layers[0])
+        bpy.ops.mesh.primitive_cube_add(calc_uvs=False)
         scene, folder, _ = export()
         mesh = scene["meshes"][0]
         self.assertEqual((mesh["vertex_count"], mesh["triangle_count"]), (8, 12))

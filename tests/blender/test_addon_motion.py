@@ -2,7 +2,6 @@
 
 import json
 import math
-import pathlib
 import shutil
 import time
 import unittest
@@ -117,12 +116,7 @@ class VectorTest(unittest.TestCase):
 
     def vectors(self, engine):
         """[rows from the bottom, columns, 4]"""
-        from sort_blender import exr
-        self.scene.render.engine = engine
-        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
-        self.scene.render.filepath = str(kit.FOLDER / "vectors.exr")
-        bpy.ops.render.render(write_still=True)
-        channels = exr.read(pathlib.Path(self.scene.render.filepath)).channels
+        channels = kit.render_passes(engine).channels
         return np.stack([channels[f"{self.layer.name}.Vector.{c}"] for c in "XYZW"], axis=-1)
 
     def check(self, least):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import pathlib
 import unittest
 import zipfile
 
@@ -10,12 +9,6 @@ import bpy
 import numpy as np
 
 import blender_scene as kit
-
-
-def read_passes(path):
-    """What Blender itself saved, read with the add-on's own reader: channels, rows from the bottom."""
-    from sort_blender import exr
-    return exr.read(pathlib.Path(path))
 
 
 class PassTest(unittest.TestCase):
@@ -29,20 +22,16 @@ class PassTest(unittest.TestCase):
         self.layer.sort.use_pass_albedo = self.layer.sort.use_pass_samples = False
         self.layer.material_override = None
         self.scene.render.film_transparent = False
-        self.scene.world = bpy.data.worlds.new("World")
-        self.scene.world.color = (0.5, 0.5, 0.5)
+        kit.set_world((0.5, 0.5, 0.5))
         self.plane = kit.add_plane(size=2)
         kit.material_of(self.plane, "ShaderNodeBsdfDiffuse", Color=(0.25, 0.5, 1, 1))
         kit.add_camera((0, 0, 4))
 
     def multilayer(self):
         """All passes of a render, as a file."""
-        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
-        self.scene.render.image_settings.exr_codec = "ZIP"
-        self.scene.render.filepath = str(kit.FOLDER / "layers.exr")
-        bpy.ops.render.render(write_still=True)
+        picture = kit.render_passes()
         self.assertEqual(kit.messages().warnings, [])
-        return read_passes(self.scene.render.filepath)
+        return picture
 
     def test_clamps_mean_what_they_mean_in_cycles(self):
         kit.material_of(self.plane, "ShaderNodeEmission", Color=(1, 0, 0.5, 1), Strength=4)
@@ -180,9 +169,9 @@ class PassTest(unittest.TestCase):
 
     def test_view_layers_each_with_their_own(self):
         second = self.scene.view_layers.new("Second")
-        red = bpy.data.materials.new("Red")
-        red.diffuse_color = (1, 0, 0, 1)
-        second.material_override = red
+        beside = kit.add_plane("Beside", location=(9, 0, 0))
+        kit.material_of(beside, "ShaderNodeBsdfDiffuse", Color=(1, 0, 0, 1))
+        second.material_override = beside.data.materials[0]
         try:
             picture = self.multilayer()
         finally:
@@ -211,7 +200,7 @@ class PassTest(unittest.TestCase):
         other.render.engine = "SORT"
         other.render.resolution_x, other.render.resolution_y, other.render.resolution_percentage = 64, 32, 50
         other.sort.samples = 4
-        other.render.image_settings.file_format = "OPEN_EXR"
+        kit.set_file(other.render.image_settings)
         other.render.filepath = str(kit.FOLDER / "other.exr")
         bpy.ops.render.render(scene="Other", write_still=True)
         self.assertEqual(kit.read_picture(other.render.filepath).shape, (16, 32, 4))

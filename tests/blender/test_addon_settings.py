@@ -160,7 +160,7 @@ class FollowedTest(unittest.TestCase):
                 camera.clip_start, camera.clip_end = 5.7, 8.0  # through the ball, and off the floor
                 self.compare(spread=0.06)
         camera.type = "PANO"
-        panorama = camera if hasattr(camera, "panorama_type") else camera.cycles
+        panorama = kit.panorama_of(camera)
         panorama.panorama_type, panorama.fisheye_fov = "FISHEYE_EQUIDISTANT", 1.5
         self.compare(spread=0.06, channels=3)  # the frame around the circle has another alpha
 

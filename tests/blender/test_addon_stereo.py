@@ -1,7 +1,6 @@
 """Several views of one picture: each eye, and each camera, sees what Cycles sees there."""
 
 import json
-import pathlib
 import unittest
 
 import bpy
@@ -20,18 +19,8 @@ class StereoTest(unittest.TestCase):
         self.camera.data.stereo.interocular_distance, self.camera.data.stereo.convergence_distance = 0.5, 5
 
     def views(self, engine):
-        from sort_blender import exr
-        render = self.scene.render
-        render.engine = engine
-        if hasattr(render.image_settings, "media_type"):
-            render.image_settings.media_type = "MULTI_LAYER_IMAGE"
-            render.image_settings.use_exr_interleave = True
-        render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
-        render.image_settings.exr_codec = "ZIP"
-        render.image_settings.views_format = "MULTIVIEW"
-        render.filepath = str(kit.FOLDER / "views.exr")
-        bpy.ops.render.render(write_still=True)
-        channels = exr.read(pathlib.Path(render.filepath)).channels
+        self.scene.render.image_settings.views_format = "MULTIVIEW"
+        channels = kit.render_passes(engine).channels
         return [channels[f"{bpy.context.view_layer.name}.Combined.{view}.R"] for view in ("left", "right")]
 
     def compare(self):

@@ -28,7 +28,7 @@ class ViewTest(unittest.TestCase):
 
     def test_each_panorama_renders(self):
         self.camera.type = "PANO"
-        settings = self.camera if hasattr(self.camera, "panorama_type") else self.camera.cycles
+        settings = kit.panorama_of(self.camera)
         kinds = [item.identifier for item in settings.bl_rna.properties["panorama_type"].enum_items]
         self.assertIn("EQUIRECTANGULAR", kinds)
         for kind in kinds:
@@ -39,7 +39,7 @@ class ViewTest(unittest.TestCase):
 
     def test_a_panorama_without_extent_is_told(self):
         self.camera.type = "PANO"
-        settings = self.camera if hasattr(self.camera, "panorama_type") else self.camera.cycles
+        settings = kit.panorama_of(self.camera)
         settings.panorama_type = "EQUIRECTANGULAR"
         settings.longitude_min = settings.longitude_max = 0.5
         told = [text for text in self.warnings() if "a panorama from 28.6479 to 28.6479 degrees is not possible; -180 to 180 are used" in text]

@@ -16,7 +16,7 @@ static float value_at(SortTexelType type, const void *texels, size_t i)
 static void set_value(SortTexelType type, void *texels, size_t i, float value)
 {
     if (type == SORT_TEXEL_HALF)
-        ((half *)texels)[i] = half_from_float(fminf(fmaxf(value, -65504.0f), 65504.0f));
+        ((half *)texels)[i] = half_from_float(fminf(fmaxf(value, -HALF_MAX), HALF_MAX));
     else
         ((float *)texels)[i] = value;
 }

@@ -140,7 +140,7 @@ void texel_encode_row(const TexelTables *tables, TexelFormat format, const float
     case SORT_TEXEL_HALF: {
         half *out = out_native;
         for (size_t i = 0; i < value_count; ++i)
-            out[i] = half_from_float(fminf(fmaxf(values[i], -65504.0f), 65504.0f));
+            out[i] = half_from_float(fminf(fmaxf(values[i], -HALF_MAX), HALF_MAX));
         return;
     }
     case SORT_TEXEL_FLOAT:

@@ -1,14 +1,18 @@
 """Colour spaces of images that the renderer does not know: their pixels are made linear sRGB here. Blender itself does it when it
-reads float pixels; these are those of 8 bits, by the transforms of Blender's own configuration."""
+reads float pixels; these are those of 8 bits, by the transforms of Blender's own configuration, of which the usual ones are computed here."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Color
+
+from . import tiff
+from .frame_reader import Frame
 
 # From ACEScg's primaries to ACES2065-1's, which have the same white [ACES2014].
 ACESCG_TO_ACES = np.array([(0.6954522414, 0.1406786965, 0.1638690622), (0.0447945634, 0.8596711185, 0.0955343182),
@@ -17,8 +21,8 @@ FILMIC_STOPS, FILMIC_LEAST = 16.5, -12.473931188  # the exponents of 2 of 0 to 1
 FILMIC_CURVE = "colormanagement/filmic/filmic_to_0-70_1-03.spi1d"
 
 
-def to_linear(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
-    """From rgb [..., 3] in the colour space of that name; None: not known."""
+def to_linear(name: str) -> Callable[[np.ndarray], np.ndarray]:
+    """From rgb [rows, columns, 3] in the colour space of that name. What it returns may raise BackgroundFailed."""
     if name in ("XYZ", "Linear CIE-XYZ D65"):
         return _matrix("from_xyz_d65_to_scene_linear")
     if name in ("Linear ACES", "ACES2065-1"):
@@ -32,7 +36,15 @@ def to_linear(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
         curve = _filmic_curve()
         if curve is not None:
             return lambda rgb: _from_filmic_log(np.interp(rgb, curve, np.linspace(0, 1, len(curve))))
-    return None
+    return lambda rgb: _by_blender(rgb, name)
+
+
+def _by_blender(rgb: np.ndarray, name: str) -> np.ndarray:
+    """In a Blender of its own, as pixels of a float file of that colour space."""
+    with tempfile.TemporaryDirectory(prefix="sort-colours-") as folder:
+        path = Path(folder) / "pixels.tif"
+        tiff.write_tiff(path, rgb.astype(np.float32))
+        return Frame(str(path), "FILE", 1, name, "NONE").pixels()[..., :3]
 
 
 def _matrix(method: str) -> Callable[[np.ndarray], np.ndarray]:

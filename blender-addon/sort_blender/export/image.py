@@ -205,7 +205,11 @@ class ImageExporter:
             return self.writer.link_file(entry.path, file)
         pixels = pixels.reshape(height, width, image.channels)[::-1]
         if convert:
-            pixels = _converted(pixels, image, convert)
+            try:
+                pixels = _converted(pixels, image, convert)
+            except (BackgroundFailed, OSError) as error:
+                self._report.warn(where, f"image '{image.name}': colour space '{space}' cannot be computed: {error}; magenta")
+                return None
         elif not image.is_float:
             pixels = np.rint(np.clip(pixels, 0, 1) * 255).astype(np.uint8)
 

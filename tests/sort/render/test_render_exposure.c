@@ -151,6 +151,32 @@ static void test_exposure_multiplies_light_alone(void **state)
     kit_end(&kit);
 }
 
+/* What is too bright for half is kept, and no file is larger for it than one that needs it. */
+static void test_pictures_too_bright_for_half_are_float(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *exposure;
+        bool is_half;
+    } cases[] = {{"1", true}, {"1e6", false}};
+    Kit kit;
+    kit_begin(&kit);
+    write_scene(&kit, NULL);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        ExrImage *image =
+            render(&kit, (const char *[]){"--film-exposure", cases[i].exposure, "--denoise", NULL});
+        for (uint32_t c = 0; c < image->channel_count; ++c) {
+            const ExrImageChannel *channel = &image->channels[c];
+            assert_int_equal(channel->is_half, cases[i].is_half);
+            for (uint32_t k = 0; k < image->width * image->height; ++k)
+                assert_true(isfinite(channel->data[k]));
+        }
+        assert_true(exr_image_channel(image, "denoised.R") != NULL);
+        exr_image_destroy(image);
+    }
+    kit_end(&kit);
+}
+
 /* Four times the light shows twice the error. */
 static void test_adaptive_renders_judge_what_is_shown(void **state)
 {
@@ -172,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exposure_multiplies_light_alone),
+        cmocka_unit_test(test_pictures_too_bright_for_half_are_float),
         cmocka_unit_test(test_adaptive_renders_judge_what_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
