@@ -32,11 +32,48 @@ static Status check_param(const FitParam *p, FitMethod method, Error *err)
     return STATUS_OK;
 }
 
+static Status check_field(const FitField *f, FitMethod method, Error *err)
+{
+    if (f->channel_count == 0 || f->channel_count > FIT_MAX_CHANNELS)
+        return error_set(err, STATUS_INVALID, "'%s' has %u channels; 1 to %d are possible", f->name,
+                         f->channel_count, FIT_MAX_CHANNELS);
+    for (uint32_t c = 0; c < f->channel_count; ++c) {
+        const FitParam bounds = {
+            .name = f->name, .low = f->low[c], .high = f->high[c], .start = f->low[c]};
+        TRY(check_param(&bounds, method, err));
+    }
+    if (method == FIT_CMA)
+        return error_set(err, STATUS_INVALID,
+                         "'%s' has %u numbers, which need a gradient: only adam and lbfgs fit them",
+                         f->name, f->count);
+    for (uint32_t i = 0; i < f->count; ++i) {
+        double low = f->low[i % f->channel_count], high = f->high[i % f->channel_count];
+        if (!(f->start[i] >= low && f->start[i] <= high))
+            return error_set(err, STATUS_INVALID,
+                             "'%s' starts at %g in number %u, outside of its bounds %g and %g",
+                             f->name, f->start[i], i, low, high);
+    }
+    return STATUS_OK;
+}
+
+static Status check_fields(const FitDesc *desc, Error *err)
+{
+    uint64_t count = desc->param_count;
+    for (uint32_t i = 0; i < desc->field_count; ++i) {
+        TRY(check_field(&desc->fields[i], desc->method, err));
+        count += desc->fields[i].count;
+    }
+    return count <= FIT_MAX_NUMBERS
+               ? STATUS_OK
+               : error_set(err, STATUS_LIMIT, "%llu numbers to fit; at most %d are possible",
+                           (unsigned long long)count, FIT_MAX_NUMBERS);
+}
+
 static Status check(const FitDesc *desc, Error *err)
 {
     if ((uint32_t)desc->method > FIT_CMA)
         return error_set(err, STATUS_INVALID, "%d is no FitMethod", (int)desc->method);
-    if (desc->param_count == 0 || desc->param_count > FIT_MAX_PARAMS)
+    if ((desc->param_count == 0 && desc->field_count == 0) || desc->param_count > FIT_MAX_PARAMS)
         return error_set(err, STATUS_INVALID, "%u parameters; 1 to %d are possible",
                          desc->param_count, FIT_MAX_PARAMS);
     if (desc->iterations == 0 || desc->iterations > FIT_MAX_ITERATIONS)
@@ -52,6 +89,7 @@ static Status check(const FitDesc *desc, Error *err)
         TRY(check_param(&desc->params[i], desc->method, err));
         has_group = has_group || desc->params[i].group;
     }
+    TRY(check_fields(desc, err));
     if (desc->hops > 0 && desc->method != FIT_ADAM)
         return error_set(err, STATUS_INVALID, "only the method adam hops");
     if (desc->hops > 0 && !has_group)
@@ -68,6 +106,24 @@ static double to_unit(const FitParam *p, double x)
     return fit_clamp((x - p->low) / (p->high - p->low));
 }
 
+/* The range of number `k` of a field. */
+static double field_range(const FitField *f, uint32_t k)
+{
+    return f->high[k % f->channel_count] - f->low[k % f->channel_count];
+}
+
+static double field_to_unit(const FitField *f, uint32_t k, double x)
+{
+    return fit_clamp((x - f->low[k % f->channel_count]) / field_range(f, k));
+}
+
+static double field_from_unit(const FitField *f, uint32_t k, double u)
+{
+    double low = f->low[k % f->channel_count], high = f->high[k % f->channel_count];
+    double x = low + u * (high - low);
+    return x < low ? low : x > high ? high : x;
+}
+
 static double from_unit(const FitParam *p, double u)
 {
     double x = p->low + u * (p->high - p->low);
@@ -76,18 +132,29 @@ static double from_unit(const FitParam *p, double u)
     return x < p->low ? p->low : x > p->high ? p->high : x;
 }
 
+static void begin_fields(Fit *fit)
+{
+    for (uint32_t i = 0, at = fit->desc.param_count; i < fit->desc.field_count; ++i)
+        for (uint32_t k = 0; k < fit->fields[i].count; ++k)
+            fit->x[at++] = field_to_unit(&fit->fields[i], k, fit->fields[i].start[k]);
+}
+
 Status fit_create(const FitDesc *desc, Fit **out_fit, Error *err)
 {
     CHECK(desc->size_bytes == sizeof *desc);
     *out_fit = NULL;
     TRY(check(desc, err));
     uint32_t count = desc->param_count;
+    for (uint32_t i = 0; i < desc->field_count; ++i)
+        count += desc->fields[i].count;
     Fit *fit = MEM_NEW(Fit);
     if (!fit)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    FitParam *params = MEM_ARRAY(FitParam, count);
+    FitParam *params = MEM_ARRAY(FitParam, desc->param_count);
     *fit = (Fit){.desc = *desc,
                  .method = methods[desc->method],
+                 .fields = MEM_ARRAY(FitField, desc->field_count),
+                 .count = count,
                  .x = MEM_ARRAY(double, count),
                  .best = MEM_ARRAY(double, count),
                  .scratch = MEM_ARRAY(double, count),
@@ -99,15 +166,24 @@ Status fit_create(const FitDesc *desc, Fit **out_fit, Error *err)
     fit->desc.starts = desc->starts ? desc->starts : 1;
     fit->memory = MEM_ARRAY(double, fit->memory_count);
     fit->firsts = MEM_ARRAY(uint32_t, fit->desc.starts);
-    if (!params || !fit->x || !fit->best || !fit->scratch || !fit->memory || !fit->firsts) {
+    if (!params || !fit->fields || !fit->x || !fit->best || !fit->scratch || !fit->memory ||
+        !fit->firsts) {
         fit_destroy(fit);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    memcpy(params, desc->params, count * sizeof *params);
-    for (uint32_t i = 0; i < count; ++i) {
+    if (desc->param_count)
+        memcpy(params, desc->params, desc->param_count * sizeof *params);
+    if (desc->field_count)
+        memcpy(fit->fields, desc->fields, desc->field_count * sizeof *fit->fields);
+    fit->desc.fields = fit->fields;
+    for (uint32_t i = 0; i < desc->param_count; ++i) {
         fit->x[i] = to_unit(&params[i], params[i].start);
         fit->best[i] = params[i].start;
     }
+    begin_fields(fit);
+    for (uint32_t i = 0, at = desc->param_count; i < desc->field_count; ++i)
+        for (uint32_t k = 0; k < fit->fields[i].count; ++k)
+            fit->best[at++] = fit->fields[i].start[k];
     *out_fit = fit;
     return STATUS_OK;
 }
@@ -117,6 +193,7 @@ void fit_destroy(Fit *fit)
     if (!fit)
         return;
     mem_free(fit->params);
+    mem_free(fit->fields);
     mem_free(fit->x);
     mem_free(fit->best);
     mem_free(fit->scratch);
@@ -134,6 +211,9 @@ Status fit_evaluate(Fit *fit, const double *u, double *out_value, double *out_gr
     ASSERT(u && out_value);
     for (uint32_t i = 0; i < desc->param_count; ++i)
         fit->scratch[i] = from_unit(&desc->params[i], u[i]);
+    for (uint32_t i = 0, at = desc->param_count; i < desc->field_count; ++i)
+        for (uint32_t k = 0; k < fit->fields[i].count; ++k, ++at)
+            fit->scratch[at] = field_from_unit(&fit->fields[i], k, u[at]);
     TRY(desc->evaluate(desc->data, fit->scratch, out_value, out_gradient, err));
     ++fit->evaluations;
     bool is_defined = isfinite(*out_value);
@@ -141,11 +221,16 @@ Status fit_evaluate(Fit *fit, const double *u, double *out_value, double *out_gr
         out_gradient[i] *= desc->params[i].high - desc->params[i].low;
         is_defined = is_defined && isfinite(out_gradient[i]);
     }
+    for (uint32_t i = 0, at = desc->param_count; i < desc->field_count && out_gradient; ++i)
+        for (uint32_t k = 0; k < fit->fields[i].count; ++k, ++at) {
+            out_gradient[at] *= field_range(&fit->fields[i], k);
+            is_defined = is_defined && isfinite(out_gradient[at]);
+        }
     if (!is_defined) {
         *out_value = (double)INFINITY;
     } else if (*out_value < fit->best_value) {
         fit->best_value = *out_value;
-        memcpy(fit->best, fit->scratch, desc->param_count * sizeof *fit->best);
+        memcpy(fit->best, fit->scratch, fit->count * sizeof *fit->best);
     }
     return STATUS_OK;
 }
@@ -193,6 +278,8 @@ static Status begin_start(Fit *fit, Error *err)
     for (uint32_t attempt = 0; attempt < DRAWS_OF_A_START; ++attempt) {
         for (uint32_t i = 0; i < desc->param_count && fit->start > 0; ++i)
             fit->x[i] = fit_draw(fit);
+        if (fit->start > 0)
+            begin_fields(fit);
         TRY(fit_evaluate(fit, fit->x, &fit->value, NULL, err));
         if (!isfinite(fit->value) && fit->start == 0)
             return error_set(err, STATUS_INVALID, "the loss is not finite at the start");

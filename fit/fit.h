@@ -31,15 +31,31 @@ typedef struct FitParam {
     uint32_t group;   /* of a thing whose parameters FitDesc.hops draws anew together; 0: of none */
 } FitParam;
 
+enum { FIT_MAX_CHANNELS = 4 };
+/* Many numbers with the same bounds, or with bounds that come in turn, such as the texels of a texture. Every start begins at `start`; numbers whose gradient is
+ * exactly zero stay where they are, with their moments, as nothing in the problem touches them. */
+typedef struct FitField {
+    const char *name; /* for messages */
+    double low[FIT_MAX_CHANNELS],
+        high[FIT_MAX_CHANNELS]; /* of number i: those of i % channel_count */
+    uint32_t channel_count;     /* from 1 */
+    const double *start;        /* [count] borrowed */
+    uint32_t count;
+} FitField;
+
+enum { FIT_MAX_NUMBERS = 1 << 28 }; /* of parameters and fields */
 enum { FIT_MAX_PARAMS = 1024, FIT_MAX_STARTS = 100000, FIT_MAX_ITERATIONS = 10000000 };
 
 typedef struct FitDesc {
     size_t size_bytes; /* sizeof(FitDesc) */
     FitMethod method;
     const FitParam *params; /* copied; the names are borrowed */
-    uint32_t param_count;   /* from 1 to FIT_MAX_PARAMS */
-    uint32_t iterations;    /* at most, from each start */
-    uint32_t starts;        /* 0 is 1 */
+    uint32_t param_count;   /* at most FIT_MAX_PARAMS; 0 only if there are fields */
+    const FitField
+        *fields; /* copied; their numbers follow those of params, in order. Not with FIT_CMA */
+    uint32_t field_count;
+    uint32_t iterations; /* at most, from each start */
+    uint32_t starts;     /* 0 is 1 */
     /* FIT_ADAM: so many times in the first four fifths of a start, one thing is drawn anew, the best of 64 draws, and what the iterations
      * until the next hop make of it is kept if it is better; all else takes a tenth of the steps. Less than half of
      * `iterations`; some parameters have groups. 0: never. [Wales1997] */
@@ -49,7 +65,7 @@ typedef struct FitDesc {
         step; /* FIT_ADAM: the first step, as a part of the range; FIT_CMA: the first deviation. 0: 0.02 and 0.3 */
     /* Tells problems apart: a checkpoint is only taken up by a fit with the same digest. */
     Hash128 problem;
-    /* Writes the value at x[param_count] and, unless it is NULL, the gradient. A value that is infinite or NaN is a place where
+    /* Writes the value at x[], parameters and then fields, and, unless it is NULL, the gradient. A value that is infinite or NaN is a place where
      * the function is not defined. An error ends fit_step, and the fit cannot go on then. */
     Status (*evaluate)(void *data, const double *x, double *out_value, double *out_gradient,
                        Error *err);

@@ -18,9 +18,9 @@ enum { DRAWS = 64 };
 
 /* What is kept between iterations. */
 typedef struct Memory {
-    double *m, *v;      /* [param_count] the moments */
-    double *gradient;   /* [param_count] at the present place */
-    double *kept;       /* [param_count] with hops: the best place in which a round has ended */
+    double *m, *v;      /* [count] the moments */
+    double *gradient;   /* [count] at the present place */
+    double *kept;       /* [count] with hops: the best place in which a round has ended */
     double *kept_value; /* one: its value */
     double *group;      /* one: what was drawn anew; -1: nothing */
 } Memory;
@@ -33,7 +33,7 @@ static size_t memory_count(uint32_t n)
 static Memory memory_of(const Fit *fit)
 {
     double *first = fit->memory;
-    uint32_t n = fit->desc.param_count;
+    uint32_t n = fit->count;
     return (Memory){first,
                     first + n,
                     first + 2 * (size_t)n,
@@ -46,7 +46,7 @@ static Status begin(Fit *fit, Error *err)
 {
     Memory memory = memory_of(fit);
     *memory.kept_value = fit->value;
-    memcpy(memory.kept, fit->x, fit->desc.param_count * sizeof *fit->x);
+    memcpy(memory.kept, fit->x, fit->count * sizeof *fit->x);
     TRY(fit_evaluate(fit, fit->x, &fit->value, memory.gradient, err));
     fit->has_ended = !isfinite(fit->value);
     return STATUS_OK;
@@ -72,7 +72,7 @@ static uint32_t draw_group(Fit *fit, bool has_all, double *x)
 static Status hop(Fit *fit, bool is_last, Error *err)
 {
     Memory memory = memory_of(fit);
-    size_t bytes = fit->desc.param_count * sizeof(double);
+    size_t bytes = fit->count * sizeof(double);
     double *trial = memory.m, *found = memory.v, value, lowest = (double)INFINITY;
     if (fit->value < *memory.kept_value) {
         *memory.kept_value = fit->value;
@@ -114,12 +114,15 @@ static Status step(Fit *fit, Error *err)
         return STATUS_OK;
     if (fit->iteration > 0 && round.at == 0)
         return hop(fit, round.is_last, err);
-    for (uint32_t i = 0; i < fit->desc.param_count && isfinite(fit->value); ++i) {
+    for (uint32_t i = 0; i < fit->count && isfinite(fit->value); ++i) {
+        bool is_param = i < fit->desc.param_count;
+        if (!is_param && gradient[i] == 0)
+            continue;
         largest = fmax(largest, fabs(gradient[i]));
         m[i] = BETA1 * m[i] + (1 - BETA1) * gradient[i];
         v[i] = BETA2 * v[i] + (1 - BETA2) * gradient[i] * gradient[i];
         double size = sqrt(v[i] * scale2);
-        bool is_placed = has_hopped && fit->desc.params[i].group != *memory.group;
+        bool is_placed = has_hopped && is_param && fit->desc.params[i].group != *memory.group;
         if (size > 0)
             fit->x[i] =
                 fit_clamp(fit->x[i] - (is_placed ? PLACED_PART : 1) * rate * m[i] * scale1 / size);

@@ -16,7 +16,7 @@ static const char magic[8] = "SORTFIT1";
 typedef struct Header {
     char magic[8];
     uint8_t digest[16];
-    uint32_t order, param_count, starts, iterations, start, iteration, flags, history_count;
+    uint32_t order, number_count, starts, iterations, start, iteration, flags, history_count;
     uint64_t evaluations, draws, memory_count;
 } Header;
 _Static_assert(sizeof(Header) == 80, "the header has no padding");
@@ -39,13 +39,20 @@ static Hash128 digest_of(const Fit *fit)
         hash128_update_u64(&s, p->is_whole);
         hash128_update_u64(&s, p->group);
     }
+    for (uint32_t i = 0; i < fit->desc.field_count; ++i) {
+        const FitField *f = &fit->fields[i];
+        hash128_update_text(&s, f->name);
+        hash128_update(&s, f->low, sizeof f->low);
+        hash128_update(&s, f->high, sizeof f->high);
+        hash128_update(&s, f->start, f->count * sizeof *f->start);
+    }
     return hash128_end(&s);
 }
 
 static Header header_of(const Fit *fit)
 {
     Header h = {.order = ORDER_MARK,
-                .param_count = fit->desc.param_count,
+                .number_count = fit->count,
                 .starts = fit->desc.starts,
                 .iterations = fit->desc.iterations,
                 .start = fit->start,
@@ -70,7 +77,7 @@ enum { PARTS = 7 };
 
 static void list_parts(Fit *fit, uint32_t starts, Part parts[PARTS])
 {
-    size_t n = fit->desc.param_count;
+    size_t n = fit->count;
     const Part list[PARTS] = {{fit->x, n * sizeof(double)},
                               {&fit->value, sizeof(double)},
                               {fit->best, n * sizeof(double)},
@@ -83,7 +90,7 @@ static void list_parts(Fit *fit, uint32_t starts, Part parts[PARTS])
 
 static size_t size_of(const Fit *fit, uint32_t starts, uint32_t history_count)
 {
-    size_t numbers = 2 * (size_t)fit->desc.param_count + 2 + fit->memory_count + history_count;
+    size_t numbers = 2 * (size_t)fit->count + 2 + fit->memory_count + history_count;
     return sizeof(Header) + numbers * sizeof(double) + starts * sizeof(uint32_t) + sizeof(uint32_t);
 }
 
@@ -117,7 +124,7 @@ static Status check_header(const Fit *fit, const Header *h, const char *path, Er
 {
     Header own = header_of(fit);
     if (memcmp(h->digest, own.digest, sizeof own.digest) != 0 ||
-        h->param_count != own.param_count || h->memory_count != own.memory_count)
+        h->number_count != own.number_count || h->memory_count != own.memory_count)
         return error_set_at(err, STATUS_INVALID, path,
                             "the checkpoint is one of another fit: of another shader, target, "
                             "parameter, bound, start, method, step, hops or seed");
@@ -180,7 +187,7 @@ Status fit_load(Fit *fit, const char *path, Error *err)
 {
     char *data;
     size_t size;
-    TRY(file_read(path, (size_t)1 << 32, &data, &size, err));
+    TRY(file_read(path, (size_t)1 << 36, &data, &size, err));
     Status status = take(fit, path, data, size, err);
     mem_free(data);
     return status;

@@ -26,7 +26,7 @@ static size_t memory_count(uint32_t n)
 
 static View view_of(Fit *fit)
 {
-    size_t n = fit->desc.param_count;
+    size_t n = fit->count;
     double *m = fit->memory;
     ASSERT(memory_count((uint32_t)n) == fit->memory_count);
     return (View){

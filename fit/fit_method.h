@@ -8,7 +8,7 @@
 typedef struct FitMethodInfo {
     const char *name;
     /* How many numbers the method keeps between iterations. */
-    size_t (*memory_count)(uint32_t param_count);
+    size_t (*memory_count)(uint32_t count);
     /* Begins at fit->x, with the memory zero; fit->value is the value there. */
     Status (*begin)(Fit *fit, Error *err);
     /* One iteration, which leaves where it got to in fit->x and fit->value. Sets has_ended when nothing is to be gained. */
@@ -21,10 +21,12 @@ extern const FitMethodInfo fit_method_adam, fit_method_lbfgs, fit_method_cma;
 struct Fit {
     FitDesc desc;     /* params: those below */
     FitParam *params; /* owned */
+    FitField *fields; /* owned */
+    uint32_t count;   /* of all numbers */
     const FitMethodInfo *method;
-    double *x; /* [param_count] coordinates from 0 to 1 */
+    double *x; /* [count] coordinates from 0 to 1 */
     double value;
-    double *best; /* [param_count] parameters */
+    double *best; /* [count] parameters */
     double best_value;
     double *memory; /* [memory_count] the method's own */
     size_t memory_count;
@@ -36,10 +38,10 @@ struct Fit {
     bool has_ended;
     uint64_t evaluations;
     uint64_t draws;  /* random numbers that were drawn */
-    double *scratch; /* [param_count] parameters that are evaluated */
+    double *scratch; /* [count] parameters that are evaluated */
 };
 
-/* The value at coordinates u[param_count], and its gradient by them unless that is NULL. Remembers the best. */
+/* The value at coordinates u[count], and its gradient by them unless that is NULL. Remembers the best. */
 Status fit_evaluate(Fit *fit, const double *u, double *out_value, double *out_gradient,
                     Error *err) SORT_MUST_CHECK;
 /* Where the present iteration is between two hops: after `at` others of `count`. The last fifth of a start is one round, before which

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 // clang-format off
 #include <stdarg.h>
 #include <setjmp.h>
@@ -536,15 +537,162 @@ static void test_refusals(void **state)
     }
 }
 
+/* --- fields -------------------------------------------------------------------------------------- */
+
+enum { FIELD = 40, FIELD_NUMBERS = 1 + FIELD };
+
+/* Least where the numbers of the field are thirds of their places, times the parameter. Number 7 has no gradient; number 8 has one every
+ * other time. */
+typedef struct Canvas {
+    uint32_t evaluations;
+    double seen[FIELD_NUMBERS]; /* at the last gradient */
+    bool was_touched;           /* number 8 by the one before */
+} Canvas;
+
+static double canvas_target(uint32_t i)
+{
+    return (i % 4 == 3 ? 1 : -2) * (double)i / (2 * FIELD);
+}
+
+static Status evaluate_canvas(void *data, const double *x, double *out_value, double *out_gradient,
+                              Error *err)
+{
+    SORT_UNUSED(err);
+    Canvas *canvas = data;
+    double difference = x[0] - 0.25;
+    *out_value = difference * difference;
+    if (out_gradient) {
+        double before = canvas->seen[1 + 8];
+        assert_true(canvas->evaluations == 0 || canvas->was_touched || x[1 + 8] == before);
+        out_gradient[0] = 2 * difference;
+        memcpy(canvas->seen, x, sizeof canvas->seen);
+        canvas->was_touched = ++canvas->evaluations % 2;
+    }
+    for (uint32_t i = 0; i < FIELD; ++i) {
+        bool is_touched = i != 7 && (i != 8 || canvas->was_touched);
+        double own = x[1 + i] - canvas_target(i);
+        assert_true(i % 4 == 3 ? x[1 + i] >= 0 && x[1 + i] <= 1
+                               : x[1 + i] >= -2 && x[1 + i] <= 0.5);
+        *out_value += i == 7 ? 0 : own * own;
+        if (out_gradient)
+            out_gradient[1 + i] = is_touched ? 2 * own : 0;
+    }
+    return STATUS_OK;
+}
+
+static void describe_canvas(FitDesc *desc, FitParam *param, FitField *field, const double *start,
+                            Canvas *canvas, FitMethod method)
+{
+    *canvas = (Canvas){0};
+    *param = (FitParam){.name = "x", .low = -1, .high = 1, .start = 0.9};
+    *field = (FitField){.name = "canvas",
+                        .low = {-2, -2, -2, 0},
+                        .high = {0.5, 0.5, 0.5, 1},
+                        .channel_count = 4,
+                        .start = start,
+                        .count = FIELD};
+    *desc = (FitDesc){.size_bytes = sizeof *desc,
+                      .method = method,
+                      .params = param,
+                      .param_count = 1,
+                      .fields = field,
+                      .field_count = 1,
+                      .iterations = 1500,
+                      .starts = 1,
+                      .evaluate = evaluate_canvas,
+                      .data = canvas};
+}
+
+static Fit *new_canvas_fit(const FitDesc *desc)
+{
+    Error err = {0};
+    Fit *fit;
+    if (fit_create(desc, &fit, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    return fit;
+}
+
+/* Bounds by channel; numbers that nothing touches stay, with their moments. */
+static void test_fields(void **state)
+{
+    SORT_UNUSED(state);
+    FitDesc desc;
+    FitParam param;
+    FitField field;
+    Canvas canvas;
+    double start[FIELD] = {0};
+    start[7] = 0.625;
+    for (uint32_t starts = 1; starts <= 2; ++starts) {
+        describe_canvas(&desc, &param, &field, start, &canvas, FIT_ADAM);
+        desc.starts = starts; /* the field begins as before in each */
+        Fit *fit = new_canvas_fit(&desc);
+        run(fit);
+        assert_true(fabs(fit_best(fit)[0] - 0.25) < 1e-3);
+        for (uint32_t i = 0; i < FIELD; ++i)
+            if (!(fabs(fit_best(fit)[1 + i] - (i == 7 ? 0.625 : canvas_target(i))) < 1e-3))
+                fail_msg("number %u is %g", i, fit_best(fit)[1 + i]);
+        assert_true(fit_best(fit)[1 + 7] == 0.625);
+        fit_destroy(fit);
+    }
+    /* A field alone; and taken up again. */
+    describe_canvas(&desc, &param, &field, start, &canvas, FIT_ADAM);
+    desc.iterations = 60;
+    Fit *whole = new_canvas_fit(&desc), *part = new_canvas_fit(&desc);
+    run(whole);
+    Error err = {0};
+    canvas = (Canvas){0};
+    for (uint32_t i = 0; i < 31; ++i)
+        assert_int_equal(fit_step(part, &err), STATUS_OK);
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "/tmp/sort-test-fields.%d", (int)getpid());
+    assert_int_equal(fit_save(part, path, &err), STATUS_OK);
+    fit_destroy(part);
+    part = new_canvas_fit(&desc);
+    assert_int_equal(fit_load(part, path, &err), STATUS_OK);
+    run(part);
+    assert_memory_equal(fit_best(part), fit_best(whole), FIELD_NUMBERS * sizeof(double));
+    fit_destroy(part);
+    start[3] = 0.5;
+    part = new_canvas_fit(&desc);
+    expect(fit_load(part, path, &err), STATUS_INVALID, &err, "another fit");
+    (void)remove(path);
+    fit_destroy(part);
+    fit_destroy(whole);
+}
+
+static void test_fields_refused(void **state)
+{
+    SORT_UNUSED(state);
+    FitDesc desc;
+    FitParam param;
+    FitField field;
+    Canvas canvas;
+    double start[FIELD] = {0};
+    Fit *fit;
+    Error err = {0};
+    describe_canvas(&desc, &param, &field, start, &canvas, FIT_CMA);
+    expect(fit_create(&desc, &fit, &err), STATUS_INVALID, &err, "only adam and lbfgs fit them");
+    desc.method = FIT_ADAM;
+    start[7] = 2;
+    expect(fit_create(&desc, &fit, &err), STATUS_INVALID, &err,
+           "'canvas' starts at 2 in number 7, outside of its bounds 0 and 1");
+    start[7] = 0;
+    field.high[1] = -3;
+    expect(fit_create(&desc, &fit, &err), STATUS_INVALID, &err, "the bounds of 'canvas'");
+    field.channel_count = 5;
+    expect(fit_create(&desc, &fit, &err), STATUS_INVALID, &err, "5 channels");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quadratic), cmocka_unit_test(test_rosenbrock),
-        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_starts),
-        cmocka_unit_test(test_hops),      cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_undefined), cmocka_unit_test(test_errors_pass),
-        cmocka_unit_test(test_resume),    cmocka_unit_test(test_checkpoints_refused),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_quadratic),      cmocka_unit_test(test_rosenbrock),
+        cmocka_unit_test(test_bounds),         cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_hops),           cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_undefined),      cmocka_unit_test(test_errors_pass),
+        cmocka_unit_test(test_resume),         cmocka_unit_test(test_checkpoints_refused),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_fields_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
