@@ -102,6 +102,16 @@ void derive_merge(Derive *d);
 void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBuilder *b,
                          const IrValue *params, const IrValue *adjoints, IrValue *out_adjoints);
 
+/* Maps the results of TEXELS to those of the lookup, which they are, as what is added is zero. */
+static inline void derive_pass_texels(IrClone *c, const IrInst *inst)
+{
+    enum { CHANNELS = 4 };
+    const IrValue *lookup =
+        ir_args(c->from, inst) + inst->arg_count - inst->result_count - CHANNELS;
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        c->map[inst->result_first + i] = c->map[lookup[i]];
+}
+
 /* --- derive_loop.c --- */
 /* A loop as the walk back sees it. A turn is one execution of the body. */
 enum { DERIVE_TURNS_DEFAULT = 128, DERIVE_TURNS_COUNTED = 4096 };

@@ -438,6 +438,23 @@ static void find_flat(Kernel *k, IrFuncId derivative)
     }
 }
 
+static bool drop_texel(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    if (inst->op != IR_TEXELS)
+        return false;
+    derive_pass_texels(c, inst);
+    return true;
+}
+
+/* Leaves the lookups alone, where nobody asks what they have to do with texels. */
+static void drop_texels(IrModule *m, IrFuncId id)
+{
+    static const IrCloneHooks hooks = {.visit = drop_texel};
+    IrClone c = ir_clone_func(m, ir_func(m, id), id, &hooks, NULL);
+    ir_clone_body(&c);
+}
+
 static const uint32_t *tangent_textures(const Kernel *k)
 {
     const IrModule *m = k->derive->module;
@@ -486,6 +503,7 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
     IrFuncId derivative;
     if (how->marks_edges) {
         derivative = edges_mark(d, f, active, varying_inputs(&k));
+        drop_texels(m, derivative);
     } else {
         derivative = ir_reserve_func(m);
         derive_build(d, derivative, f, how->is_backward);

@@ -550,9 +550,7 @@ static bool visit(IrClone *c, IrInstId id)
         return true;
     }
     if (inst->op == IR_TEXELS) { /* what is added is zero */
-        const IrValue *source = ir_args(c->from, inst) + inst->arg_count - inst->result_count - 4;
-        for (uint32_t i = 0; i < inst->result_count; ++i)
-            c->map[inst->result_first + i] = c->map[source[i]];
+        derive_pass_texels(c, inst);
         return true;
     }
     if (inst->op != IR_LOOP || inst->parent != r->taping || !is_active_loop(r, inst))

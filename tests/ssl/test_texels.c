@@ -66,6 +66,7 @@ static SslUnit *compile(SslContext *ctx, const char *text)
 }
 
 typedef struct Asked {
+    bool marks_edges;
     SslDerivativeInput inputs[4];
     const char *outputs[4];
     uint32_t input_count, output_count;
@@ -81,7 +82,8 @@ static Status differentiate(const SslUnit *unit, const Asked *a, bool is_backwar
                                    .outputs = a->outputs,
                                    .input_count = a->input_count,
                                    .output_count = a->output_count,
-                                   .has_edges = a->has_edges};
+                                   .has_edges = a->has_edges,
+                                   .marks_edges = a->marks_edges};
     return ssl_unit_differentiate(unit, &how, diags, out, err);
 }
 
@@ -688,6 +690,23 @@ static void test_edges(void **state)
     ssl_sum_destroy(sum);
     free(sums);
     free_kernel(&k);
+    /* The marks are another number on the other side of the threshold. */
+    asked.has_edges = false;
+    asked.marks_edges = true;
+    SslUnit *marks = derive(unit, &asked, false);
+    k = new_kernel(*state, marks, 0, pictures, 0, NULL);
+    grid_host_run(k.grid);
+    const SslOutputSlot *outputs = ssl_program_info(k.program)->outputs;
+    uint32_t first[2] = {0};
+    for (uint32_t i = 0; i < POINTS; ++i) {
+        uint32_t *of_side = &first[grid_host_float(k.grid, outputs[0], 0, i) > 0.5f];
+        uint32_t mark = grid_host_word(k.grid, outputs[2], 0, i);
+        *of_side = *of_side ? *of_side : mark;
+        assert_int_equal(mark, *of_side);
+    }
+    assert_int_not_equal(first[0], first[1]);
+    free_kernel(&k);
+    ssl_unit_release(marks);
     tex_picture_destroy(pictures[0]);
     tex_picture_destroy(pictures[1]);
     ssl_unit_release(back);

@@ -69,6 +69,13 @@ static void sample(const GridTexture *texture, float s, float t, float out[12])
     UNREACHABLE();
 }
 
+void grid_texture_sample(const GridTexture *texture, float s, float t, float out_rgba[4])
+{
+    float all[12];
+    sample(texture, s, t, all);
+    memcpy(out_rgba, all, 4 * sizeof *all);
+}
+
 static void record(GridHost *h, const SslTexCall *call, uint32_t lane)
 {
     uint32_t point = call->block * SSL_BLOCK + call->lane_first + lane;

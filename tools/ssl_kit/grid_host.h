@@ -28,6 +28,8 @@ typedef struct GridTexture {
 /* "ramp", "wave", "checker 8", "constant 0.5 0.25 1 1" (three or four numbers). */
 Status grid_texture_parse(const char *text, GridTexture *out_texture, Error *err) SORT_MUST_CHECK;
 
+void grid_texture_sample(const GridTexture *texture, float s, float t, float out_rgba[4]);
+
 typedef struct GridLookup {
     uint32_t point, texture, site;
     float coord[7];

@@ -11,6 +11,7 @@ struct GridSum {
     SslProgram *program; /* held */
     SslSum *total;
     void *room; /* [block_count] blocks of results */
+    SslTexelSum *const *texels;
     uint32_t block_count;
 };
 
@@ -48,14 +49,28 @@ void grid_sum_destroy(GridSum *s)
     mem_free(s);
 }
 
+void grid_sum_set_texels(GridSum *s, SslTexelSum *const *texels)
+{
+    s->texels = texels;
+}
+
 Status grid_sum_run(GridSum *s, const GridHost *host, uint32_t first, uint32_t count, Error *err)
 {
     thread_flush_denormals();
     for (uint32_t end = first + count; first < end; first += s->block_count) {
         uint32_t left = end - first;
         SslBatch part = grid_host_part(host, first, left < s->block_count ? left : s->block_count);
+        void *given = part.host;
+        GridCaller caller = *(const GridCaller *)given;
+        caller.texels = s->texels;
+        void *own = &caller;
+        part.host = own;
         part.result = s->room;
         ssl_program_kernel(s->program)(&part);
+        if (caller.err.code != STATUS_OK) {
+            *err = caller.err;
+            return err->code;
+        }
         TRY(ssl_sum_add(s->total, &part, err));
     }
     return STATUS_OK;

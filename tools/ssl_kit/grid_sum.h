@@ -13,7 +13,9 @@ typedef struct GridSum GridSum;
 Status grid_sum_create(SslProgram *p, uint32_t blocks_max, GridSum **out_sum,
                        Error *err) SORT_MUST_CHECK;
 void grid_sum_destroy(GridSum *s); /* NULL is fine */
-/* Runs blocks of a host of the program, and adds what they give. Errors are those of ssl_sum_add; what was added before one
+/* Where the adjoints of lookups go from now on (GridCaller.texels), borrowed; NULL: nowhere. */
+void grid_sum_set_texels(GridSum *s, SslTexelSum *const *texels);
+/* Runs blocks of a host of the program, and adds what they give. Errors are those of ssl_sum_add and ssl_texel_sum_add; what was added before one
  * remains. Several threads may run blocks of one host, which needs no results and watches GRID_WATCH_NONE. */
 Status grid_sum_run(GridSum *s, const GridHost *host, uint32_t first, uint32_t count,
                     Error *err) SORT_MUST_CHECK;

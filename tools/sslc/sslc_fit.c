@@ -16,12 +16,14 @@ enum { FIT_INTERRUPTED = 4 }; /* the exit code; sort-render has the same */
 typedef struct FitOptions {
     SslcBuildOptions build;
     SslcGrid grid;
-    CliTextList fit;
+    CliTextList fit, write_textures;
+    SslcGrid texels; /* only the size, of textures that do not start as pictures */
+    uint64_t texel_bytes;
     const char *target, *output, *picture, *values, *report, *checkpoint, *derivative;
     uint32_t loss, levels, rounds, hops, method, iterations, starts, threads;
     int64_t seed;
     double step, time_limit, checkpoint_interval, noise;
-    bool resume, check_gradients, explain, quiet, has_size, edges;
+    bool resume, check_gradients, explain, quiet, has_size, has_texels, edges;
 } FitOptions;
 
 typedef struct Run {
@@ -30,7 +32,8 @@ typedef struct Run {
     Arena *arena;
     SslUnit *unit;
     FitSpace space;
-    FitPicture target, start;
+    SslcTextures textures;
+    SslcPicture target, start;
     FitShader *shader;
     Fit *fit;
     double start_loss;
@@ -82,6 +85,14 @@ static Hash128 digest_of(const Run *run)
                        sizeof(float));
     const float window[4] = {run->grid.u0, run->grid.v0, run->grid.u1, run->grid.v1};
     hash128_update(&s, window, sizeof window);
+    for (uint32_t i = 0; i < run->textures.count; ++i) { /* also those that are not fitted */
+        TexPicture *picture = run->textures.items[i].picture;
+        const TexPictureLevel level = tex_picture_level(picture, 0);
+        hash128_update_text(&s, run->textures.items[i].name);
+        hash128_update_u64(&s, (uint64_t)level.width << 32 | level.height);
+        hash128_update(&s, tex_picture_texels(picture),
+                       (size_t)level.width * level.height * TEX_PICTURE_CHANNELS * sizeof(float));
+    }
     const uint32_t numbers[] = {run->target.width, run->target.height,         o->loss,   o->levels,
                                 run->grid.budget,  (uint32_t)(o->noise * 1e6), o->rounds, o->hops};
     hash128_update(&s, numbers, sizeof numbers);
@@ -134,7 +145,74 @@ static Status check_flat(const Run *run, Error *err)
                 "and what is detached read it; leave it out, or use %s",
                 ssl_unit_info(run->unit)->params[run->space.numbers[i].param].name,
                 run->options->edges ? "--noise or --method cma" : "--edges or --method cma");
+    for (uint32_t i = 0; i < run->space.texture_count; ++i)
+        if (fit_shader_is_texture_flat(run->shader, i))
+            return error_set(
+                err, STATUS_INVALID,
+                "texture '%s' has no derivative: it is not looked up, or only comparisons and what "
+                "is detached read it; leave it out%s",
+                run->space.unit->textures[run->space.textures[i].slot],
+                run->options->edges ? "" : ", or use --edges");
     return STATUS_OK;
+}
+
+/* "NAME=FILE" of --write-texture for a fitted texture; NULL: none. */
+static const char *file_of_texture(const Run *run, uint32_t texture)
+{
+    const char *name = run->space.unit->textures[run->space.textures[texture].slot];
+    const CliTextList *files = &run->options->write_textures;
+    size_t length = strlen(name);
+    for (uint32_t i = 0; i < files->count; ++i)
+        if (strncmp(files->items[i], name, length) == 0 && files->items[i][length] == '=')
+            return files->items[i] + length + 1;
+    return NULL;
+}
+
+/* What is found is written somewhere, and what is written is fitted. */
+static Status check_texture_files(const Run *run, Error *err)
+{
+    const FitOptions *o = run->options;
+    const SslUnitInfo *unit = run->space.unit;
+    for (uint32_t i = 0; i < o->write_textures.count; ++i) {
+        char name[SSLC_NAME_BYTES];
+        const char *file;
+        uint32_t slot = 0;
+        bool is_fitted = false;
+        TRY(sslc_split(o->write_textures.items[i], name, &file, err));
+        TRY(sslc_find_texture(unit, name, &slot, err));
+        for (uint32_t k = 0; k < run->space.texture_count; ++k)
+            is_fitted = is_fitted || run->space.textures[k].slot == slot;
+        if (!is_fitted)
+            return error_set(err, STATUS_INVALID,
+                             "--write-texture: texture '%s' is not fitted: add --fit textures.%s",
+                             name, name);
+    }
+    for (uint32_t i = 0; i < run->space.texture_count && !o->check_gradients; ++i) {
+        const char *name = unit->textures[run->space.textures[i].slot];
+        if (!file_of_texture(run, i))
+            return error_set(err, STATUS_INVALID,
+                             "texture '%s' is fitted, and nothing says where it is to be written: "
+                             "--write-texture %s=FILE.exr, or .png",
+                             name, name);
+    }
+    return STATUS_OK;
+}
+
+static Status find_space(Run *run, bool whole, Error *err)
+{
+    const FitOptions *o = run->options;
+    TRY(sslc_textures_load(&run->textures, &o->grid.textures, err));
+    const FitSpaceDesc desc = {.unit = ssl_unit_info(run->unit),
+                               .names = &o->fit,
+                               .starts = &o->grid.params,
+                               .looks = &o->grid.textures,
+                               .textures = &run->textures,
+                               .width = o->has_texels ? o->texels.width : run->target.width,
+                               .height = o->has_texels ? o->texels.height : run->target.height,
+                               .whole = whole,
+                               .arena = run->arena};
+    TRY(fit_space_find(&run->space, &desc, err));
+    return check_texture_files(run, err);
 }
 
 static Status set_up(Run *run, Error *err)
@@ -144,19 +222,25 @@ static Status set_up(Run *run, Error *err)
     bool needs_tangents = o->explain || o->derivative;
     bool needs_gradient = !needs_tangents && (o->method != FIT_CMA || o->check_gradients);
     TRY(find_output(run, &output, &channels, err));
-    TRY(fit_space_find(&run->space, ssl_unit_info(run->unit), &o->fit, &o->grid.params,
-                       !needs_gradient && !needs_tangents, run->arena, err));
+    TRY(sslc_picture_read(o->target, channels, o->has_size ? o->grid.width : 0,
+                          o->has_size ? o->grid.height : 0, &run->target, err));
+    TRY(find_space(run, !needs_gradient && !needs_tangents, err));
     TRY(check_constants(run, err));
     TRY(check_things(run, err));
-    TRY(fit_picture_read(o->target, channels, o->has_size ? o->grid.width : 0,
-                         o->has_size ? o->grid.height : 0, &run->target, err));
+    if (needs_tangents && run->space.count == 0)
+        return error_set(err, STATUS_INVALID,
+                         "--explain and --derivative tell of parameters, and only textures are "
+                         "fitted");
     run->grid = o->grid;
+    run->grid.pictures = &run->textures;
     run->grid.width = run->target.width;
     run->grid.height = run->target.height;
     const FitDesc desc = {.size_bytes = sizeof desc,
                           .method = (FitMethod)o->method,
                           .params = run->space.params,
                           .param_count = run->space.count,
+                          .fields = run->space.fields,
+                          .field_count = run->space.texture_count,
                           .iterations = o->iterations,
                           .starts = o->starts,
                           .hops = o->hops,
@@ -178,6 +262,7 @@ static Status set_up(Run *run, Error *err)
                                   .threads = o->threads,
                                   .loss = (LossKind)o->loss,
                                   .levels = o->levels,
+                                  .texel_bytes = o->texel_bytes,
                                   .needs_gradient = needs_gradient,
                                   .needs_tangents = needs_tangents,
                                   .has_edges = o->edges,
@@ -192,17 +277,13 @@ static Status set_up(Run *run, Error *err)
 /* The picture at the parameters with which the fit starts. */
 static Status keep_start(Run *run, Error *err)
 {
-    double x[FIT_MAX_PARAMS];
     const char *text;
-    ASSERT(run->space.count <= FIT_MAX_PARAMS);
-    for (uint32_t i = 0; i < run->space.count; ++i)
-        x[i] = run->space.params[i].start;
-    TRY(fit_shader_evaluate(run->shader, x, &run->start_loss, NULL, err));
+    TRY(fit_shader_evaluate(run->shader, run->space.start, &run->start_loss, NULL, err));
     if (!isfinite(run->start_loss)) {
         (void)fit_shader_undefined(run->shader, &text);
         return error_set(err, STATUS_INVALID, "the loss is not finite at the start: %s", text);
     }
-    const FitPicture *now = fit_shader_picture(run->shader);
+    const SslcPicture *now = fit_shader_picture(run->shader);
     size_t count = (size_t)now->width * now->height * now->channels;
     run->start = *now;
     run->start.numbers = MEM_ARRAY(float, count);
@@ -212,140 +293,24 @@ static Status keep_start(Run *run, Error *err)
     return STATUS_OK;
 }
 
-/* --- gradients against differences ---------------------------------------------------------------- */
-
-static Status difference(Run *run, const double *start, uint32_t i, double h, double *out,
-                         Error *err)
-{
-    double x[FIT_MAX_PARAMS], above, below;
-    ASSERT(i < run->space.count && run->space.count <= FIT_MAX_PARAMS && h > 0);
-    memcpy(x, start, run->space.count * sizeof *x);
-    x[i] = start[i] + h;
-    TRY(fit_shader_evaluate(run->shader, x, &above, NULL, err));
-    double upper = (double)(float)x[i]; /* as the shader gets it */
-    x[i] = start[i] - h;
-    TRY(fit_shader_evaluate(run->shader, x, &below, NULL, err));
-    *out = (above - below) / (upper - (double)(float)x[i]);
-    return STATUS_OK;
-}
-
-/* What a number of the gradient is held against. */
-typedef struct Comparison {
-    double gradient, reference, doubt;
-    double tolerance, of_largest; /* relative to itself, and to the largest of the gradient */
-} Comparison;
-
-/* Central differences of the loss, of two steps, one twice the other: their extrapolation is the reference, and how far they differ
- * says how good it is. */
-static Status compare_at_start(Run *run, const double *start, uint32_t i, Comparison *c, Error *err)
-{
-    const FitParam *p = &run->space.params[i];
-    double h = (p->high - p->low) / 1024, wide, narrow;
-    TRY(difference(run, start, i, 2 * h, &wide, err));
-    TRY(difference(run, start, i, h, &narrow, err));
-    c->reference = (4 * narrow - wide) / 3;
-    c->doubt = fabs(narrow - wide);
-    c->tolerance = 0.01;
-    c->of_largest = 1e-5;
-    return STATUS_OK;
-}
-
-/* A line through the start, along one number, in cells. The loss is compared at ends that are CELLS apart, SHIFTS times, each a cell
- * further, since a picture of pixels with hard edges has steps of its own. */
-enum { CELLS = 64, SHIFTS = 17, NODES = CELLS + SHIFTS };
-
-static Status walk_line(Run *run, const double *start, uint32_t i, double cell, double *losses,
-                        double *gradients, Error *err)
-{
-    double x[FIT_MAX_PARAMS], gradient[FIT_MAX_PARAMS] = {0}, value;
-    ASSERT(i < run->space.count && run->space.count <= FIT_MAX_PARAMS);
-    memcpy(x, start, run->space.count * sizeof *x);
-    const int32_t middle = NODES / 2;
-    for (uint32_t k = 0; k < NODES; ++k) {
-        x[i] = start[i] + cell * (double)((int32_t)k - middle);
-        TRY(fit_shader_evaluate(run->shader, x, &losses[k], NULL, err));
-        x[i] += 0.5 * cell;
-        TRY(fit_shader_evaluate(run->shader, x, &value, gradient, err));
-        gradients[k] = isfinite(value) ? gradient[i] : (double)NAN;
-    }
-    return STATUS_OK;
-}
-
-/* A loss with edges has steps that small differences do not see, but along a line the mean of the gradient must be what the loss
- * changes by. */
-static Status compare_along(Run *run, const double *start, uint32_t i, Comparison *c, Error *err)
-{
-    const FitParam *p = &run->space.params[i];
-    double losses[NODES], gradients[NODES], cell = (p->high - p->low) / (16 * (double)CELLS);
-    double sum = 0, squares = 0, shifts = SHIFTS;
-    TRY(walk_line(run, start, i, cell, losses, gradients, err));
-    c->gradient = 0;
-    for (uint32_t j = 0; j < SHIFTS; ++j) {
-        double slope = (losses[j + CELLS] - losses[j]) / ((double)CELLS * cell), mean = 0;
-        for (uint32_t k = j; k < j + CELLS; ++k)
-            mean += gradients[k] / (double)CELLS;
-        c->gradient += mean / shifts;
-        c->reference += slope / shifts;
-        sum += (slope - mean) / shifts;
-        squares += (slope - mean) * (slope - mean) / shifts;
-    }
-    c->doubt = sqrt(fmax(0, squares - sum * sum));
-    c->tolerance = 0.05;
-    c->of_largest = 0.01;
-    return STATUS_OK;
-}
-
-static Status check_gradients(Run *run, bool *out_agree, Error *err)
-{
-    double start[FIT_MAX_PARAMS], gradient[FIT_MAX_PARAMS], value, largest = 0;
-    for (uint32_t i = 0; i < run->space.count; ++i)
-        start[i] = run->space.params[i].start;
-    TRY(fit_shader_evaluate(run->shader, start, &value, gradient, err));
-    const char *text;
-    if (!isfinite(value)) {
-        (void)fit_shader_undefined(run->shader, &text);
-        return error_set(err, STATUS_INVALID, "the loss is not finite at the start: %s", text);
-    }
-    for (uint32_t i = 0; i < run->space.count; ++i)
-        largest = fmax(largest,
-                       fabs(gradient[i]) * (run->space.params[i].high - run->space.params[i].low));
-    (void)printf("%-20s %15s %15s %15s\n", "parameter", "gradient", "differences", "uncertain by");
-    *out_agree = true;
-    for (uint32_t i = 0; i < run->space.count; ++i) {
-        const FitParam *p = &run->space.params[i];
-        Comparison c = {.gradient = gradient[i]};
-        TRY(run->options->edges ? compare_along(run, start, i, &c, err)
-                                : compare_at_start(run, start, i, &c, err));
-        double allowed = c.tolerance * fmax(fabs(c.gradient), fabs(c.reference)) + c.doubt +
-                         c.of_largest * largest / (p->high - p->low);
-        bool agree = fabs(c.gradient - c.reference) <= allowed;
-        *out_agree = *out_agree && agree;
-        (void)printf("%-20s %15.6g %15.6g %15.2g%s\n", p->name, c.gradient, c.reference, c.doubt,
-                     agree ? "" : "  differs");
-    }
-    return STATUS_OK;
-}
+/* --- derivatives --------------------------------------------------------------------------------- */
 
 /* Writes the derivative of the picture at the start by the number --derivative names. */
 static Status write_derivative(Run *run, Error *err)
 {
-    double x[FIT_MAX_PARAMS];
     uint32_t number = run->space.count;
-    ASSERT(run->space.count <= FIT_MAX_PARAMS);
-    for (uint32_t i = 0; i < run->space.count; ++i) {
-        x[i] = run->space.params[i].start;
+    for (uint32_t i = 0; i < run->space.count; ++i)
         if (strcmp(run->space.params[i].name, run->options->derivative) == 0)
             number = i;
-    }
     if (number == run->space.count)
         return error_set(
             err, STATUS_INVALID,
             "--derivative: '%s' is none of the numbers that are fitted; --explain lists "
             "them",
             run->options->derivative);
-    const FitPicture *tangent;
-    TRY(fit_shader_tangent(run->shader, x, number, &tangent, err));
-    return fit_picture_write(run->options->picture, tangent, err);
+    const SslcPicture *tangent;
+    TRY(fit_shader_tangent(run->shader, run->space.start, number, &tangent, err));
+    return sslc_picture_write(run->options->picture, tangent, err);
 }
 
 /* --- the loop ------------------------------------------------------------------------------------- */
@@ -454,6 +419,15 @@ static Status write_values(const Run *run, const double *x, Error *err)
     return status;
 }
 
+static Status write_texture(const Run *run, uint32_t texture, Error *err)
+{
+    SslcPicture pixels;
+    TRY(sslc_texture_pixels(run->space.textures[texture].picture, &pixels, err));
+    Status status = sslc_picture_write(file_of_texture(run, texture), &pixels, err);
+    sslc_picture_free(&pixels);
+    return status;
+}
+
 static Status write_report(const Run *run, Error *err)
 {
     const FitOptions *o = run->options;
@@ -474,10 +448,15 @@ static Status write_results(const Run *run, const double *best, Error *err)
 {
     const FitOptions *o = run->options;
     Error errors[3] = {{0}};
-    if (o->values)
+    for (uint32_t i = 0; i < run->space.texture_count; ++i) {
+        Error own = {0};
+        (void)!write_texture(run, i, &own);
+        errors[0] = errors[0].code == STATUS_OK ? own : errors[0];
+    }
+    if (o->values && errors[0].code == STATUS_OK)
         (void)!write_values(run, best, &errors[0]);
     if (o->picture)
-        (void)!fit_picture_write(o->picture, fit_shader_picture(run->shader), &errors[1]);
+        (void)!sslc_picture_write(o->picture, fit_shader_picture(run->shader), &errors[1]);
     if (o->report)
         (void)!write_report(run, &errors[2]);
     for (size_t i = 0; i < SORT_COUNT_OF(errors); ++i)
@@ -525,7 +504,7 @@ static Status fit(Run *run, Error *err)
     TRY(set_up(run, err));
     if (o->check_gradients) {
         bool agree = true;
-        TRY(check_gradients(run, &agree, err));
+        TRY(fit_check_gradients(run->shader, &run->space, o->edges, &agree, err));
         run->has_failed = !agree;
         return STATUS_OK;
     }
@@ -547,11 +526,32 @@ static Status fit(Run *run, Error *err)
 
 /* --- the command ----------------------------------------------------------------------------------- */
 
+static Status claim_textures(const FitOptions *o, FileClaims *claims, Error *err)
+{
+    for (uint32_t i = 0; i < o->grid.textures.count; ++i) {
+        const char *equals = strchr(o->grid.textures.items[i], '=');
+        const char *file = equals ? sslc_texture_file(equals + 1) : NULL;
+        if (file)
+            TRY(file_claim_input(claims, "--texture", file, err));
+    }
+    for (uint32_t i = 0; i < o->write_textures.count; ++i) {
+        char name[SSLC_NAME_BYTES];
+        const char *file;
+        TRY(sslc_split(o->write_textures.items[i], name, &file, err));
+        if (!sslc_picture_is_name(file))
+            return error_set_at(err, STATUS_INVALID, file, "give a name that ends in .exr or .png");
+        TRY(file_claim_output(claims, "--write-texture", file, err));
+        TRY(file_check_room(file, 0, err));
+    }
+    return STATUS_OK;
+}
+
 /* Every output is a file of its own, and can be written. */
 static Status claim_files(const FitOptions *o, const char *path, FileClaims *claims, Error *err)
 {
     const char *outs[] = {o->picture, o->values, o->report, o->checkpoint};
     static const char *const words[] = {"--picture", "-o", "--report", "--checkpoint"};
+    TRY(claim_textures(o, claims, err));
     TRY(file_claim_input(claims, "the shader", path, err));
     TRY(file_claim_input(claims, "--target", o->target, err));
     for (uint32_t i = 0; i < SORT_COUNT_OF(outs); ++i) {
@@ -579,8 +579,7 @@ static Status check_options(const FitOptions *o, const char *path, Error *err)
         return error_set(err, STATUS_INVALID, "--hops needs the method adam");
     if (o->resume && !o->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
-    if (o->picture && !path_has_extension(o->picture, ".png") &&
-        !path_has_extension(o->picture, ".exr"))
+    if (o->picture && !sslc_picture_is_name(o->picture))
         return error_set_at(err, STATUS_INVALID, o->picture,
                             "give a name that ends in .exr or .png");
     if (o->derivative && !(o->picture && path_has_extension(o->picture, ".exr")))
@@ -629,8 +628,9 @@ static int run_file(const char *path, const FitOptions *o)
     }
     fit_destroy(run.fit);
     fit_shader_destroy(run.shader);
-    fit_picture_free(&run.target);
-    fit_picture_free(&run.start);
+    sslc_textures_free(&run.textures);
+    sslc_picture_free(&run.target);
+    sslc_picture_free(&run.start);
     ssl_unit_release(run.unit);
     sslc_close(&file);
     arena_destroy(run.arena);
@@ -644,12 +644,20 @@ static Status parse_size(const char *text, void *out, Error *err)
     return sslc_grid_parse_size(text, &o->grid, err);
 }
 
+static Status parse_texels(const char *text, void *out, Error *err)
+{
+    FitOptions *o = out;
+    o->has_texels = true;
+    return sslc_grid_parse_size(text, &o->texels, err);
+}
+
 static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *out_code)
 {
     /* clang-format off */
     CliOption options[SSLC_OPTIONS_MAX] = {
         {.name = "target", .kind = CLI_TEXT, .out = &o->target, .value_name = "FILE", .help = "the picture to come near to, .exr or .png; required", .group = "What is fitted"},
-        {.name = "fit", .short_name = 'f', .kind = CLI_TEXT_LIST, .out = &o->fit, .value_name = "NAME[=LOW..HIGH]", .help = "fits a parameter; bounds are min and max of its metadata, which is also what chooses parameters without this option"},
+        {.name = "fit", .short_name = 'f', .kind = CLI_TEXT_LIST, .out = &o->fit, .value_name = "NAME[=LOW..HIGH]", .help = "fits a parameter, or with textures.NAME the texels of a texture; bounds are min and max of its metadata, which is also what chooses parameters without this option; for textures else 0 and 1"},
+        {.name = "texels", .kind = CLI_CUSTOM, .out = o, .parse = parse_texels, .value_name = "WxH", .help = "size of fitted textures that do not start as pictures; by default that of the target"},
         {.name = "output", .kind = CLI_TEXT, .out = &o->output, .value_name = "NAME", .help = "output that the picture shows; by default the first float or triple"},
         {.name = "size", .kind = CLI_CUSTOM, .out = o, .parse = parse_size, .value_name = "WxH", .help = "makes the target smaller, by means of its pixels"},
         {.name = "loss", .kind = CLI_CHOICE, .out = &o->loss, .choices = loss_words, .value_name = "LOSS", .help = "mean of differences (l1) or of their squares (l2, the default)", .group = "How it is fitted"},
@@ -664,11 +672,13 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         {.name = "hops", .kind = CLI_U32, .out = &o->hops, .max = FIT_MAX_ITERATIONS, .value_name = "N", .help = "with adam: so many times in a start, the parameters of one thing, whose names end in one number (x3, y3, paint3), are drawn anew, and what the following iterations make of it is kept if it is better; 0 by default"},
         {.name = "step", .kind = CLI_FLOAT, .out = &o->step, .min = 0, .max = 1, .value_name = "X", .help = "first step of adam or deviation of cma, as a part of the bounds; 0.02 and 0.3 by default"},
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &o->time_limit, .min = 0, .max = 1e9, .value_name = "SECONDS", .help = "ends with the best so far"},
+        {.name = "texel-memory", .kind = CLI_SIZE, .out = &o->texel_bytes, .min = 1, .max = 1e15, .value_name = "BYTES", .help = "memory for gradients of textures, 1G by default; what exceeds it goes to a temporary file, and the result is the same"},
         {.name = "threads", .kind = CLI_U32, .out = &o->threads, .max = 1024, .value_name = "N", .help = "0, the default: one for each CPU; the result is the same for any"},
         {.name = "check-gradients", .kind = CLI_FLAG, .out = &o->check_gradients, .help = "compares the gradient at the start (with --edges: its mean along a line through the start) with differences of the loss, and ends; exit code 1 if they differ"},
         {.name = "explain", .kind = CLI_FLAG, .out = &o->explain, .help = "prints for each number how much it changes the picture at the start, and how much of that comes by steps, which have no derivative; and ends"},
         {.name = "derivative", .kind = CLI_TEXT, .out = &o->derivative, .value_name = "NAME", .help = "writes to --picture (.exr) the derivative of the picture at the start by a number, such as width or tint[0], and ends"},
         {.name = "values", .short_name = 'o', .kind = CLI_TEXT, .out = &o->values, .value_name = "FILE", .help = "writes the parameters found as JSON; they are also printed, as -p of sslc run takes them", .group = "What is written"},
+        {.name = "write-texture", .kind = CLI_TEXT_LIST, .out = &o->write_textures, .value_name = "NAME=FILE", .help = "writes a fitted texture, .exr or .png"},
         {.name = "picture", .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes what the shader gives then, .exr or .png"},
         {.name = "report", .kind = CLI_TEXT, .out = &o->report, .value_name = "FILE", .help = "writes a page of HTML with the curve of the loss and pictures"},
         {.name = "checkpoint", .kind = CLI_TEXT, .out = &o->checkpoint, .value_name = "FILE", .help = "keeps the state of the fit there"},
@@ -685,6 +695,9 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         "two parameters, from 20 starts",
         "sslc fit brick.ssl --target wall.png --check-gradients",
         "is the gradient right?",
+        "sslc fit wall.ssl --target wall.png -f textures.paint --texels 64x64 --write-texture "
+        "paint=paint.exr",
+        "the texels of a texture",
         NULL};
     const CliProgram program = {
         .name = "sslc fit",
@@ -709,6 +722,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
 int sslc_fit(int argc, char **argv)
 {
     FitOptions o = {.grid = sslc_grid_default(),
+                    .texel_bytes = (uint64_t)1 << 30,
                     .loss = LOSS_L2,
                     .levels = 5,
                     .iterations = 200,

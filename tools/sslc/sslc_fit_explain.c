@@ -49,7 +49,7 @@ static Status add_step(FitShader *shader, double *x, uint32_t number, double ste
                        Effect *sums, Error *err)
 {
     const double end = x[number];
-    const FitPicture *tangent, *now = fit_shader_picture(shader);
+    const SslcPicture *tangent, *now = fit_shader_picture(shader);
     size_t count = (size_t)now->width * now->height * now->channels;
     x[number] = end - step / 2;
     TRY(fit_shader_tangent(shader, x, number, &tangent, err));
@@ -72,7 +72,7 @@ static Status measure(FitShader *shader, const FitParam *p, double *x, uint32_t 
                       float *before, Effect *out, Error *err)
 {
     const double start = x[number], step = (p->high - p->low) / STEPS_OF_BOUNDS;
-    const FitPicture *now = fit_shader_picture(shader);
+    const SslcPicture *now = fit_shader_picture(shader);
     size_t count = (size_t)now->width * now->height * now->channels;
     Effect sums = {.is_flat = true};
     ASSERT(count > 0 && step > 0);
@@ -94,15 +94,16 @@ static Status measure(FitShader *shader, const FitParam *p, double *x, uint32_t 
 
 Status fit_explain(FitShader *shader, const FitSpace *space, Error *err)
 {
-    double x[FIT_MAX_PARAMS];
-    ASSERT(space->count <= FIT_MAX_PARAMS);
-    for (uint32_t i = 0; i < space->count; ++i)
-        x[i] = space->params[i].start;
-    TRY(evaluate(shader, x, err));
-    const FitPicture *now = fit_shader_picture(shader);
+    TRY(evaluate(shader, space->start, err));
+    const SslcPicture *now = fit_shader_picture(shader);
     float *before = MEM_ARRAY(float, (size_t)now->width * now->height * now->channels);
-    if (!before)
+    double *x = MEM_ARRAY(double, space->total);
+    if (!before || !x) {
+        mem_free(before);
+        mem_free(x);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    memcpy(x, space->start, space->total * sizeof *x);
     (void)printf("%-20s %12s %12s %9s %10s\n", "parameter", "start", "change", "pixels",
                  "by steps");
     Status status = STATUS_OK;
@@ -115,5 +116,6 @@ Status fit_explain(FitShader *shader, const FitSpace *space, Error *err)
                          e.touched * 100, e.missed * 100, verdict_of(&e));
     }
     mem_free(before);
+    mem_free(x);
     return status;
 }

@@ -121,6 +121,8 @@ static void put_chart(StrBuf *out, const Fit *fit)
 static void put_parameters(StrBuf *out, const FitReport *r)
 {
     const double *best = fit_best(r->fit);
+    if (r->space->count == 0)
+        return;
     strbuf_append_c(out,
                     "<h2>Parameters</h2>\n<table><tr><th>parameter</th><th>from</th><th>to</th>"
                     "<th>start</th><th>result</th></tr>\n");
@@ -136,12 +138,12 @@ static void put_parameters(StrBuf *out, const FitReport *r)
 }
 
 static Status put_picture(StrBuf *out, const char *folder, const char *name,
-                          const FitPicture *picture, Error *err)
+                          const SslcPicture *picture, Error *err)
 {
     char path[PATH_BYTES], *data;
     size_t size;
     TRY(path_join(folder, "picture.png", path, err));
-    TRY(fit_picture_write(path, picture, err));
+    TRY(sslc_picture_write(path, picture, err));
     TRY(file_read(path, (size_t)1 << 30, &data, &size, err));
     strbuf_printf(out, "<figure><img alt=\"%s\" src=\"data:image/png;base64,", name);
     put_base64(out, (const uint8_t *)data, size);
@@ -153,15 +155,47 @@ static Status put_picture(StrBuf *out, const char *folder, const char *name,
 /* The absolute difference of two pictures. */
 static Status put_difference(StrBuf *out, const char *folder, const FitReport *r, Error *err)
 {
-    const FitPicture *a = r->pictures[0], *b = r->pictures[2];
+    const SslcPicture *a = r->pictures[0], *b = r->pictures[2];
     size_t count = (size_t)a->width * a->height * a->channels;
-    FitPicture d = {a->width, a->height, a->channels, MEM_ARRAY(float, count)};
+    SslcPicture d = {a->width, a->height, a->channels, MEM_ARRAY(float, count)};
     if (!d.numbers)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < count; ++i)
         d.numbers[i] = fabsf(a->numbers[i] - b->numbers[i]);
     Status status = put_picture(out, folder, "difference of target and result", &d, err);
-    fit_picture_free(&d);
+    sslc_picture_free(&d);
+    return status;
+}
+
+/* Where a texture starts, without alpha. */
+static Status put_start(StrBuf *out, const char *folder, const FitSpace *space, uint32_t texture,
+                        Error *err)
+{
+    const TexPictureLevel level = tex_picture_level(space->textures[texture].picture, 0);
+    const double *start = space->fields[texture].start;
+    SslcPicture pixels;
+    TRY(sslc_picture_create(level.width, level.height, 3, &pixels, err));
+    for (size_t i = 0; i < (size_t)level.width * level.height * 3; ++i)
+        pixels.numbers[i] = (float)start[i / 3 * TEX_PICTURE_CHANNELS + i % 3];
+    Status status = put_picture(out, folder, "start", &pixels, err);
+    sslc_picture_free(&pixels);
+    return status;
+}
+
+static Status put_texture(StrBuf *out, const char *folder, const FitSpace *space, uint32_t texture,
+                          Error *err)
+{
+    const FitField *field = &space->fields[texture];
+    const TexPictureLevel level = tex_picture_level(space->textures[texture].picture, 0);
+    SslcPicture pixels;
+    strbuf_append_c(out, "</div>\n<h2>Texture ");
+    put_escaped(out, space->unit->textures[space->textures[texture].slot]);
+    strbuf_printf(out, "</h2>\n<p>%u x %u texels, from %g to %g.</p>\n<div class=\"pictures\">\n",
+                  level.width, level.height, field->low[0], field->high[0]);
+    TRY(put_start(out, folder, space, texture, err));
+    TRY(sslc_texture_pixels(space->textures[texture].picture, &pixels, err));
+    Status status = put_picture(out, folder, "result", &pixels, err);
+    sslc_picture_free(&pixels);
     return status;
 }
 
@@ -176,6 +210,8 @@ static Status put_pictures(StrBuf *out, const FitReport *r, Error *err)
         status = put_picture(out, folder.path, names[i], r->pictures[i], err);
     if (status == STATUS_OK)
         status = put_difference(out, folder.path, r, err);
+    for (uint32_t i = 0; i < r->space->texture_count && status == STATUS_OK; ++i)
+        status = put_texture(out, folder.path, r->space, i, err);
     strbuf_append_c(out, "</div>\n");
     Error ignored = {0};
     Status removed = temp_folder_remove(&folder, status == STATUS_OK ? err : &ignored);

@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/temp_folder.h"
 #include "base/thread.h"
 #include "tools/ssl_kit/grid_edges.h"
 #include "tools/ssl_kit/grid_sum.h"
@@ -17,8 +18,19 @@ typedef struct Side {
     GridHost *host;
 } Side;
 
+/* Sums for the texels of each texture that is fitted, which one thread at a time uses. */
+typedef struct TexelSums {
+    SslTexelSum **by_slot; /* [unit->texture_count] */
+    bool is_taken;
+} TexelSums;
+
 struct FitShader {
     FitShaderDesc desc;
+    TexelSums *texels; /* [texels_count]; NULL: no texture is fitted */
+    uint32_t texels_count;
+    Mutex mutex;       /* of is_taken */
+    TempFolder folder; /* of what exceeds the memory for these sums */
+    double *by_place;  /* for the places of the largest texture */
     Side plain, backward, forward;
     /* With edges: `plain` also gives marks, and points that have an edge beside them are copied from `spread` to `swept`, whose
      * gradients count edges; `backward` is for the others. */
@@ -32,7 +44,7 @@ struct FitShader {
     bool is_smooth;  /* `backward` is not zero everywhere */
     bool *is_shaken; /* [parameter of the unit]; NULL: none is */
     PictureLoss *loss;
-    FitPicture picture, tangent;
+    SslcPicture picture, tangent;
     float *adjoint;  /* as the picture */
     GridSum **sums;  /* [sum_count]: of the chunks, then, with edges, of chunks of `swept` */
     Error *errors;   /* [sum_count] of those sums */
@@ -68,8 +80,9 @@ static Status differentiate(FitShader *s, Derived what, Side *side, Error *err)
 {
     const FitShaderDesc *d = &s->desc;
     const SslUnitInfo *info = ssl_unit_info(d->unit);
-    SslDerivativeInput *inputs = MEM_ARRAY(SslDerivativeInput, info->param_count);
-    bool *has_noise = MEM_ARRAY(bool, info->param_count);
+    uint32_t room = info->param_count + info->texture_count;
+    SslDerivativeInput *inputs = MEM_ARRAY(SslDerivativeInput, room);
+    bool *has_noise = MEM_ARRAY(bool, room);
     DiagList *diags = diag_list_create();
     Status status = STATUS_NO_MEMORY;
     if (inputs && has_noise && diags) {
@@ -87,6 +100,9 @@ static Status differentiate(FitShader *s, Derived what, Side *side, Error *err)
                 inputs[how.input_count++] =
                     (SslDerivativeInput){SSL_INPUT_PARAM, info->params[i].name};
             }
+        for (uint32_t i = 0; i < d->space->texture_count && what != FORWARD; ++i)
+            inputs[how.input_count++] =
+                (SslDerivativeInput){SSL_INPUT_TEXTURE, info->textures[d->space->textures[i].slot]};
         status = ssl_unit_differentiate(d->unit, &how, diags, &side->unit, err);
         sslc_print_diags(diags);
     } else {
@@ -143,8 +159,68 @@ static Status build_edges(FitShader *s, Error *err)
     return STATUS_OK;
 }
 
+static Status create_texel_sums(FitShader *s, TexelSums *sums, uint64_t budget, Error *err)
+{
+    const FitSpace *space = s->desc.space;
+    sums->by_slot = MEM_ARRAY(SslTexelSum *, space->unit->texture_count);
+    if (!sums->by_slot)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < space->texture_count; ++i) {
+        const FitTexture *texture = &space->textures[i];
+        const SslTexelSumDesc desc = {.size_bytes = sizeof desc,
+                                      .place_count = tex_picture_places(texture->picture),
+                                      .budget_bytes = budget,
+                                      .folder = s->folder.path};
+        if (ssl_texel_sum_create(&desc, &sums->by_slot[texture->slot], err) != STATUS_OK)
+            return err->code == STATUS_LIMIT
+                       ? error_set(err, STATUS_LIMIT,
+                                   "--texel-memory is too small for texture '%s' and %u threads",
+                                   space->unit->textures[texture->slot], s->texels_count)
+                       : err->code;
+    }
+    return STATUS_OK;
+}
+
+/* As many sums as there are threads share the memory. */
+static Status build_texels(FitShader *s, Error *err)
+{
+    const FitSpace *space = s->desc.space;
+    uint64_t most = 0;
+    if (space->texture_count == 0)
+        return STATUS_OK;
+    uint32_t threads = s->desc.threads ? s->desc.threads : thread_cpu_count();
+    s->texels_count = threads < s->chunk_count ? threads : s->chunk_count;
+    for (uint32_t i = 0; i < space->texture_count; ++i) {
+        uint64_t count = tex_picture_places(space->textures[i].picture);
+        most = count > most ? count : most;
+    }
+    TRY(temp_folder_create("fit", &s->folder, err));
+    s->texels = MEM_ARRAY(TexelSums, s->texels_count);
+    s->by_place = MEM_ARRAY(double, most);
+    if (!s->texels || !s->by_place)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < s->texels_count; ++i)
+        TRY(create_texel_sums(s, &s->texels[i],
+                              s->desc.texel_bytes / s->texels_count / space->texture_count, err));
+    return STATUS_OK;
+}
+
+static void free_texels(FitShader *s)
+{
+    Error ignored = {0};
+    for (uint32_t i = 0; i < s->texels_count && s->texels; ++i) {
+        for (uint32_t k = 0; s->texels[i].by_slot && k < s->desc.space->unit->texture_count; ++k)
+            ssl_texel_sum_destroy(s->texels[i].by_slot[k]);
+        mem_free(s->texels[i].by_slot);
+    }
+    mem_free(s->texels);
+    mem_free(s->by_place);
+    (void)!temp_folder_remove(&s->folder, &ignored);
+}
+
 static Status build_backward(FitShader *s, Error *err)
 {
+    TRY(build_texels(s, err));
     TRY(differentiate(s, BACKWARD, &s->backward, err));
     TRY(build_side(s, s->backward.unit, grid_host_create_points, &s->backward, err));
     const SslUnitInfo *info = ssl_unit_info(s->backward.unit);
@@ -290,6 +366,7 @@ Status fit_shader_create(const FitShaderDesc *desc, FitShader **out_shader, Erro
         .chunk_count = chunks,
         .sum_count = chunks * (has_edges(desc) ? 2 : 1),
         .picture_output = desc->output};
+    mutex_init(&s->mutex);
     Status status = build(s, err);
     if (status == STATUS_OK)
         *out_shader = s;
@@ -321,6 +398,8 @@ void fit_shader_destroy(FitShader *s)
     mem_free(s->near_firsts);
     mem_free(s->is_shaken);
     picture_loss_destroy(s->loss);
+    free_texels(s);
+    mutex_destroy(&s->mutex);
     mem_free(s->picture.numbers);
     mem_free(s->tangent.numbers);
     mem_free(s->adjoint);
@@ -348,7 +427,7 @@ static Chunk chunk_of(const FitShader *s, uint32_t index)
 }
 
 /* Runs a part of a side's points, and takes what an output of it gives. */
-static void run_side(FitShader *s, const Side *side, uint32_t output, FitPicture *to,
+static void run_side(FitShader *s, const Side *side, uint32_t output, SslcPicture *to,
                      uint32_t index)
 {
     Chunk c = chunk_of(s, index);
@@ -390,10 +469,36 @@ static void set_adjoint(FitShader *s, const Side *side, uint32_t at_point, uint3
     }
 }
 
+/* Takes sums that no other thread has, of which there are as many as threads; NULL: no texture is fitted. */
+static TexelSums *take_texels(FitShader *s)
+{
+    uint32_t i = 0;
+    if (!s->texels)
+        return NULL;
+    mutex_lock(&s->mutex);
+    while (s->texels[i].is_taken)
+        CHECK(++i < s->texels_count);
+    s->texels[i].is_taken = true;
+    mutex_unlock(&s->mutex);
+    return &s->texels[i];
+}
+
+static void give_texels_back(FitShader *s, TexelSums *texels)
+{
+    if (!texels)
+        return;
+    mutex_lock(&s->mutex);
+    texels->is_taken = false;
+    mutex_unlock(&s->mutex);
+}
+
 static void sum_blocks(FitShader *s, const Side *side, uint32_t first, uint32_t count, uint32_t sum)
 {
+    TexelSums *texels = take_texels(s);
+    grid_sum_set_texels(s->sums[sum], texels ? texels->by_slot : NULL);
     s->has_fault[sum] =
         grid_sum_run(s->sums[sum], side->host, first, count, &s->errors[sum]) != STATUS_OK;
+    give_texels_back(s, texels);
 }
 
 static void clear_sum(FitShader *s, uint32_t sum)
@@ -483,10 +588,34 @@ static void describe_fault(FitShader *s)
     }
 }
 
+static void clear_texels(FitShader *s)
+{
+    const FitSpace *space = s->desc.space;
+    for (uint32_t i = 0; i < s->texels_count; ++i)
+        for (uint32_t k = 0; k < space->texture_count; ++k)
+            ssl_texel_sum_clear(s->texels[i].by_slot[space->textures[k].slot]);
+}
+
+/* The gradient by a texture's level 0, to which the other levels' goes. */
+static Status read_texels(FitShader *s, uint32_t texture, double *out_gradient, Error *err)
+{
+    const FitSpace *space = s->desc.space;
+    const FitTexture *t = &space->textures[texture];
+    SslTexelSum *total = s->texels[0].by_slot[t->slot];
+    for (uint32_t i = 1; i < s->texels_count; ++i)
+        TRY(ssl_texel_sum_merge(total, s->texels[i].by_slot[t->slot], err));
+    TRY(ssl_texel_sum_read(total, 0, tex_picture_places(t->picture), s->by_place, err));
+    tex_picture_pull(t->picture, s->by_place);
+    memcpy(out_gradient + t->first, s->by_place,
+           space->fields[texture].count * sizeof *out_gradient);
+    return STATUS_OK;
+}
+
 static Status evaluate_gradient(FitShader *s, const double *x, double *out_value,
                                 double *out_gradient, Error *err)
 {
     const FitSpace *space = s->desc.space;
+    clear_texels(s);
     TRY(fit_space_set(space, s->backward.program, grid_host_params(s->backward.host), x, err));
     if (s->swept.program) {
         TRY(fit_space_set(space, s->swept.program, grid_host_params(s->swept.host), x, err));
@@ -494,7 +623,10 @@ static Status evaluate_gradient(FitShader *s, const double *x, double *out_value
     }
     parallel_for(s->desc.threads, s->chunk_count, run_gradients, s);
     for (uint32_t i = 0; i < s->sum_count; ++i)
-        if (s->has_fault[i]) {
+        if (s->has_fault[i] && s->errors[i].code != STATUS_INVALID) {
+            *err = s->errors[i];
+            return err->code;
+        } else if (s->has_fault[i]) {
             note_undefined(s, s->errors[i].text);
             *out_value = (double)NAN;
             return STATUS_OK;
@@ -511,6 +643,8 @@ static Status evaluate_gradient(FitShader *s, const double *x, double *out_value
                 out_gradient[i] = ssl_sum_value(total, output, space->numbers[i].number);
         ++output;
     }
+    for (uint32_t i = 0; i < space->texture_count; ++i)
+        TRY(read_texels(s, i, out_gradient, err));
     return STATUS_OK;
 }
 
@@ -518,6 +652,7 @@ Status fit_shader_evaluate(void *data, const double *x, double *out_value, doubl
                            Error *err)
 {
     FitShader *s = data;
+    TRY(fit_space_set_textures(s->desc.space, x, err));
     TRY(fit_space_set(s->desc.space, s->plain.program, grid_host_params(s->plain.host), x, err));
     parallel_for(s->desc.threads, s->chunk_count, run_values, s);
     for (uint32_t i = 0; i < s->chunk_count; ++i)
@@ -534,11 +669,12 @@ Status fit_shader_evaluate(void *data, const double *x, double *out_value, doubl
     return out_gradient ? evaluate_gradient(s, x, out_value, out_gradient, err) : STATUS_OK;
 }
 
-Status fit_shader_tangent(FitShader *s, const double *x, uint32_t number, const FitPicture **out,
+Status fit_shader_tangent(FitShader *s, const double *x, uint32_t number, const SslcPicture **out,
                           Error *err)
 {
     ASSERT(s->desc.needs_tangents);
     void *block = grid_host_params(s->forward.host);
+    TRY(fit_space_set_textures(s->desc.space, x, err));
     TRY(fit_space_set(s->desc.space, s->forward.program, block, x, err));
     TRY(fit_space_set_direction(s->desc.space, s->forward.program, block, number, err));
     parallel_for(s->desc.threads, s->chunk_count, run_tangents, s);
@@ -546,7 +682,7 @@ Status fit_shader_tangent(FitShader *s, const double *x, uint32_t number, const 
     return STATUS_OK;
 }
 
-const FitPicture *fit_shader_picture(const FitShader *s)
+const SslcPicture *fit_shader_picture(const FitShader *s)
 {
     return &s->picture;
 }
@@ -557,9 +693,23 @@ uint64_t fit_shader_undefined(const FitShader *s, const char **out_text)
     return s->undefined_count;
 }
 
+/* The interface of the gradients. */
+static const SslUnitInfo *gradient_info(const FitShader *s)
+{
+    return ssl_unit_info(s->swept.unit ? s->swept.unit : s->backward.unit);
+}
+
+bool fit_shader_is_texture_flat(const FitShader *s, uint32_t texture)
+{
+    const SslUnitInfo *info = gradient_info(s); /* parameters come first */
+    uint32_t count = s->desc.space->texture_count;
+    ASSERT(texture < count && count <= info->output_count);
+    return info->outputs[info->output_count - count + texture].is_zero;
+}
+
 bool fit_shader_is_flat(const FitShader *s, uint32_t number)
 {
-    const SslUnitInfo *info = ssl_unit_info(s->swept.unit ? s->swept.unit : s->backward.unit);
+    const SslUnitInfo *info = gradient_info(s);
     uint32_t output = 0;
     ASSERT(number < s->desc.space->count);
     for (uint32_t param = 0; param < s->desc.space->numbers[number].param; ++param)

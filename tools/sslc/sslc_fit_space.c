@@ -9,6 +9,7 @@ typedef struct Finder {
     FitSpace *space;
     Arena *arena;
     const CliTextList *starts;
+    const FitSpaceDesc *desc;
     bool whole;
     Error *err;
     uint32_t room;
@@ -150,6 +151,142 @@ static bool parse_bounds(const char *text, double *out_low, double *out_high)
     return end != dots + 2 && !*end;
 }
 
+/* --- textures ----------------------------------------------------------------------------------- */
+
+static const char prefix[] = "textures.";
+
+/* Draws what a texture starts as where it is no picture: the formula that -t names, or the middle of the bounds. */
+static Status draw_start(Finder *f, const char *name, double low, double high, SslcPicture *out)
+{
+    float middle = (float)(0.5 * (low + high));
+    GridTexture formula = {.kind = GRID_CONSTANT, .value = {middle, middle, middle, 1}};
+    for (uint32_t i = 0; i < f->desc->looks->count; ++i) {
+        char own[SSLC_NAME_BYTES];
+        const char *text;
+        TRY(sslc_split(f->desc->looks->items[i], own, &text, f->err));
+        if (strcmp(own, name) == 0)
+            TRY(grid_texture_parse(text, &formula, f->err));
+    }
+    TRY(sslc_picture_create(f->desc->width, f->desc->height, TEX_PICTURE_CHANNELS, out, f->err));
+    for (uint32_t y = 0; y < out->height; ++y)
+        for (uint32_t x = 0; x < out->width; ++x)
+            grid_texture_sample(&formula, ((float)x + 0.5f) / (float)out->width,
+                                1 - ((float)y + 0.5f) / (float)out->height,
+                                out->numbers + 4 * ((size_t)y * out->width + x));
+    return STATUS_OK;
+}
+
+/* Returns the picture that a texture is, or makes one of its start. */
+static Status find_picture(Finder *f, const char *name, double low, double high, TexPicture **out)
+{
+    SslcPicture pixels = {0};
+    *out = sslc_textures_find(f->desc->textures, name);
+    if (*out)
+        return STATUS_OK;
+    Status status = draw_start(f, name, low, high, &pixels);
+    if (status == STATUS_OK)
+        status = sslc_textures_add(f->desc->textures, name, &pixels, out, f->err);
+    sslc_picture_free(&pixels);
+    return status;
+}
+
+static Status add_texture(Finder *f, uint32_t slot, double low, double high)
+{
+    FitSpace *s = f->space;
+    ASSERT(slot < s->unit->texture_count);
+    const char *name = s->unit->textures[slot];
+    TexPicture *picture;
+    for (uint32_t i = 0; i < s->texture_count; ++i)
+        if (s->textures[i].slot == slot)
+            return error_set(f->err, STATUS_INVALID, "texture '%s' is to be fitted twice", name);
+    TRY(check_bounds(f, name, false, low, high));
+    TRY(find_picture(f, name, low, high, &picture));
+    const TexPictureLevel level = tex_picture_level(picture, 0);
+    uint64_t count = (uint64_t)level.width * level.height * TEX_PICTURE_CHANNELS;
+    double *start = count <= FIT_MAX_NUMBERS ? ARENA_ARRAY(f->arena, double, count) : NULL;
+    const char *long_name = arena_printf(f->arena, "%s%s", prefix, name);
+    if (!start || !long_name)
+        return error_set(f->err, STATUS_NO_MEMORY, "out of memory");
+    for (uint64_t i = 0; i < count; ++i)
+        start[i] = (double)tex_picture_texels(picture)[i];
+    s->textures[s->texture_count] = (FitTexture){.slot = slot, .picture = picture};
+    s->fields[s->texture_count++] = (FitField){.name = long_name,
+                                               .low = {low, low, low, 0},
+                                               .high = {high, high, high, 1}, /* alpha */
+                                               .channel_count = TEX_PICTURE_CHANNELS,
+                                               .start = start,
+                                               .count = (uint32_t)count};
+    return STATUS_OK;
+}
+
+/* The bounds of colors that the metadata of a texture say; else 0 and 1. Returns whether metadata do. */
+static bool texture_bounds(const SslUnitInfo *unit, uint32_t slot, double *out_low,
+                           double *out_high)
+{
+    SslParamInfo as_param = {0};
+    *out_low = 0;
+    *out_high = 1;
+    if (unit->texture_metadata) {
+        as_param.metadata = unit->texture_metadata[slot].items;
+        as_param.metadata_count = unit->texture_metadata[slot].count;
+    }
+    if (!has_bounds(&as_param))
+        return false;
+    *out_low = number_of(&find_metadata(&as_param, "min")->value);
+    *out_high = number_of(&find_metadata(&as_param, "max")->value);
+    return true;
+}
+
+/* Lists where the numbers of textures are, and where all begin. */
+static Status gather_start(Finder *f)
+{
+    FitSpace *s = f->space;
+    s->total = s->count;
+    for (uint32_t i = 0; i < s->texture_count; ++i) {
+        if (s->fields[i].count > FIT_MAX_NUMBERS - s->total)
+            return error_set(f->err, STATUS_LIMIT, "more than %d numbers to fit", FIT_MAX_NUMBERS);
+        s->textures[i].first = s->total;
+        s->total += s->fields[i].count;
+    }
+    s->start = ARENA_ARRAY(f->arena, double, s->total);
+    if (!s->start)
+        return error_set(f->err, STATUS_NO_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < s->count; ++i)
+        s->start[i] = s->params[i].start;
+    for (uint32_t i = 0; i < s->texture_count; ++i)
+        memcpy(s->start + s->textures[i].first, s->fields[i].start,
+               s->fields[i].count * sizeof *s->start);
+    return STATUS_OK;
+}
+
+/* --- names -------------------------------------------------------------------------------------- */
+
+static Status add_named_texture(Finder *f, const char *name, const char *bounds)
+{
+    uint32_t slot = 0;
+    double low, high;
+    TRY(sslc_find_texture(f->space->unit, name, &slot, f->err));
+    (void)texture_bounds(f->space->unit, slot, &low, &high);
+    if (bounds && !parse_bounds(bounds, &low, &high))
+        return error_set(f->err, STATUS_INVALID, "'%s' are no bounds like 0.1..2", bounds);
+    return add_texture(f, slot, low, high);
+}
+
+/* Who names a texture as if it were a parameter is told how. */
+static Status find_named_param(Finder *f, const char *name, uint32_t *out_index)
+{
+    const SslUnitInfo *unit = f->space->unit;
+    bool is_texture = false, is_param = false;
+    for (uint32_t i = 0; i < unit->texture_count; ++i)
+        is_texture = is_texture || strcmp(unit->textures[i], name) == 0;
+    for (uint32_t i = 0; i < unit->param_count; ++i)
+        is_param = is_param || strcmp(unit->params[i].name, name) == 0;
+    if (is_texture && !is_param)
+        return error_set(f->err, STATUS_INVALID, "'%s' is a texture: write --fit %s%s", name,
+                         prefix, name);
+    return sslc_find_param(unit, name, out_index, f->err);
+}
+
 static Status add_named(Finder *f, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -159,8 +296,10 @@ static Status add_named(Finder *f, const char *text)
         return error_set(f->err, STATUS_INVALID, "'%s' is not NAME or NAME=LOW..HIGH", text);
     memcpy(name, text, length);
     name[length] = '\0';
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        return add_named_texture(f, name + sizeof prefix - 1, equals ? equals + 1 : NULL);
     uint32_t index = 0;
-    TRY(sslc_find_param(f->space->unit, name, &index, f->err));
+    TRY(find_named_param(f, name, &index));
     const SslParamInfo *param = &f->space->unit->params[index];
     double low, high;
     if (equals) {
@@ -179,29 +318,59 @@ static Status add_named(Finder *f, const char *text)
     return add_param(f, index, low, high);
 }
 
-Status fit_space_find(FitSpace *space, const SslUnitInfo *unit, const CliTextList *names,
-                      const CliTextList *starts, bool whole, Arena *arena, Error *err)
+static Status add_by_metadata(Finder *f)
 {
-    Finder f = {space, arena, starts, whole, err, FIT_MAX_PARAMS};
+    const SslUnitInfo *unit = f->space->unit;
+    for (uint32_t i = 0; i < unit->param_count; ++i)
+        if (has_bounds(&unit->params[i]) && count_numbers(f, &unit->params[i]))
+            TRY(add_param(f, i, number_of(&find_metadata(&unit->params[i], "min")->value),
+                          number_of(&find_metadata(&unit->params[i], "max")->value)));
+    for (uint32_t i = 0; i < unit->texture_count; ++i) {
+        double low, high;
+        if (texture_bounds(unit, i, &low, &high))
+            TRY(add_texture(f, i, low, high));
+    }
+    return STATUS_OK;
+}
+
+Status fit_space_find(FitSpace *space, const FitSpaceDesc *desc, Error *err)
+{
+    const SslUnitInfo *unit = desc->unit;
+    Arena *arena = desc->arena;
+    Finder f = {space, arena, desc->starts, desc, desc->whole, err, FIT_MAX_PARAMS};
     *space = (FitSpace){.unit = unit,
                         .params = ARENA_ARRAY(arena, FitParam, FIT_MAX_PARAMS),
                         .numbers = ARENA_ARRAY(arena, FitNumber, FIT_MAX_PARAMS),
                         .is_fitted = ARENA_ARRAY(arena, bool, unit->param_count + 1),
-                        .start_values = ARENA_ARRAY(arena, double *, unit->param_count + 1)};
-    if (!space->params || !space->numbers || !space->is_fitted || !space->start_values)
+                        .start_values = ARENA_ARRAY(arena, double *, unit->param_count + 1),
+                        .textures = ARENA_ARRAY(arena, FitTexture, unit->texture_count + 1),
+                        .fields = ARENA_ARRAY(arena, FitField, unit->texture_count + 1)};
+    if (!space->params || !space->numbers || !space->is_fitted || !space->start_values ||
+        !space->textures || !space->fields)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < names->count; ++i)
-        TRY(add_named(&f, names->items[i]));
-    for (uint32_t i = 0; i < unit->param_count && names->count == 0; ++i)
-        if (has_bounds(&unit->params[i]) && count_numbers(&f, &unit->params[i]))
-            TRY(add_param(&f, i, number_of(&find_metadata(&unit->params[i], "min")->value),
-                          number_of(&find_metadata(&unit->params[i], "max")->value)));
-    if (space->count == 0)
+    for (uint32_t i = 0; i < desc->names->count; ++i)
+        TRY(add_named(&f, desc->names->items[i]));
+    if (desc->names->count == 0)
+        TRY(add_by_metadata(&f));
+    if (space->count == 0 && space->texture_count == 0)
         return error_set(
             err, STATUS_INVALID,
             "there is no parameter to fit: no float of shader '%s' has min and max in its "
-            "metadata; name some, --fit NAME=LOW..HIGH",
-            unit->name);
+            "metadata; name some, --fit NAME=LOW..HIGH%s",
+            unit->name, unit->texture_count ? ", or a texture, --fit textures.NAME" : "");
+    return gather_start(&f);
+}
+
+Status fit_space_set_textures(const FitSpace *space, const double *x, Error *err)
+{
+    for (uint32_t i = 0; i < space->texture_count; ++i) {
+        const FitTexture *texture = &space->textures[i];
+        ASSERT(texture->first + space->fields[i].count <= space->total);
+        float *texels = tex_picture_texels(texture->picture);
+        for (uint32_t k = 0; k < space->fields[i].count; ++k)
+            texels[k] = ssl_flushed((float)x[texture->first + k]);
+        TRY(tex_picture_build(texture->picture, err));
+    }
     return STATUS_OK;
 }
 

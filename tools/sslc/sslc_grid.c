@@ -60,7 +60,7 @@ uint32_t sslc_grid_options(SslcGrid *values, CliOption *options)
         {.name = "window", .kind = CLI_CUSTOM, .out = values, .parse = parse_window, .value_name = "U0,V0,U1,V1", .help = "part of the plane that the grid covers; 0,0,1,1 by default", .group = "What the shader sees"},
         {.name = "param", .short_name = 'p', .kind = CLI_TEXT_LIST, .out = &values->params, .value_name = "NAME=VALUE", .help = "sets a parameter: 0.5, true, (1 0 0)"},
         {.name = "global", .short_name = 'g', .kind = CLI_TEXT_LIST, .out = &values->globals, .value_name = "NAME=VALUE", .help = "sets a global to one value everywhere"},
-        {.name = "texture", .short_name = 't', .kind = CLI_TEXT_LIST, .out = &values->textures, .value_name = "NAME=TEXTURE", .help = "binds a texture: ramp (the default), wave, checker:N or constant:R,G,B,A"},
+        {.name = "texture", .short_name = 't', .kind = CLI_TEXT_LIST, .out = &values->textures, .value_name = "NAME=TEXTURE", .help = "binds a texture: ramp (the default), wave, checker:N, constant:R,G,B,A or picture:FILE (.exr, or .png in sRGB)"},
         {.name = "attribute", .short_name = 'a', .kind = CLI_TEXT_LIST, .out = &values->attributes, .value_name = "NAME=VALUE", .help = "sets an attribute to one value everywhere, or to uv, the grid's coordinates; others are missing"},
         {.name = "loop-budget", .kind = CLI_U32, .out = &values->budget, .value_name = "N", .help = "limit of back-edges per point"},
     };
@@ -229,13 +229,15 @@ static Status set_textures(Setting *run, Error *err)
         GridTexture texture;
         uint32_t slot = 0;
         TRY(sslc_split(run->grid->textures.items[i], name, &text, err));
+        TRY(sslc_find_texture(unit, name, &slot, err));
+        if (sslc_texture_file(text))
+            continue;
         TRY(grid_texture_parse(text, &texture, err));
-        while (slot < unit->texture_count && strcmp(unit->textures[slot], name) != 0)
-            ++slot;
-        if (slot == unit->texture_count)
-            return error_set(err, STATUS_INVALID, "the shader has no texture '%s'", name);
         grid_host_set_texture(run->host, slot, &texture);
     }
+    for (uint32_t i = 0; i < unit->texture_count && run->grid->pictures; ++i)
+        grid_host_set_picture(run->host, i,
+                              sslc_textures_find(run->grid->pictures, unit->textures[i]));
     return STATUS_OK;
 }
 

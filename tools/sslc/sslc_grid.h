@@ -9,11 +9,13 @@
 
 #include "tools/ssl_kit/grid_host.h"
 #include "tools/sslc/sslc_program.h"
+#include "tools/sslc/sslc_textures.h"
 
 typedef struct SslcGrid {
     CliTextList params, globals, textures, attributes; /* "name=value" */
     uint32_t width, height, budget;
     float u0, v0, u1, v1;
+    const SslcTextures *pictures; /* the textures that are pictures; NULL: none */
 } SslcGrid;
 
 /* The unit square, with 256 x 256 pixels and a million turns of loops a point. */

@@ -8,7 +8,7 @@
 #include "ssl/ssl.h"
 #include "tools/kit/tool.h"
 
-enum { SSLC_OPTIONS_MAX = 48, SSLC_CONSTANTS_MAX = 64 };
+enum { SSLC_OPTIONS_MAX = 64, SSLC_CONSTANTS_MAX = 64 };
 
 /* Values of the options that all commands but `check` have. */
 typedef struct SslcBuildOptions {

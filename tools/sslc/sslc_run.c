@@ -28,6 +28,7 @@ typedef struct RunState {
     SslProgram *program;
     const SslProgramInfo *info;
     GridHost *host;
+    SslcTextures textures;
 } RunState;
 
 static Status parse_pixel(const char *text, void *out, Error *err)
@@ -261,7 +262,10 @@ static Status shade(RunState *run, bool *out_has_fault, Error *err)
                          o->grid.width, o->grid.height);
     TRY(grid_host_create(run->program, run->file->tables.globals, run->file->tables.global_count,
                          points, &run->host, err));
-    TRY(sslc_grid_set(&o->grid, run->file, run->program, run->host, err));
+    TRY(sslc_textures_load(&run->textures, &o->grid.textures, err));
+    SslcGrid grid = o->grid;
+    grid.pictures = &run->textures;
+    TRY(sslc_grid_set(&grid, run->file, run->program, run->host, err));
     uint32_t printed = o->at.is_given ? o->at.y * o->grid.width + o->at.x
                                       : o->grid.height / 2 * o->grid.width + o->grid.width / 2;
     ASSERT(printed < points);
@@ -314,6 +318,7 @@ static int run_file(const char *path, const RunOptions *o)
         }
     }
     grid_host_destroy(run.host);
+    sslc_textures_free(&run.textures);
     ssl_program_release(run.program);
     ssl_unit_release(unit);
     sslc_close(&file);

@@ -1,3 +1,4 @@
+#include "tools/sslc/sslc_picture.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/image/exr_read.h"
@@ -7,36 +8,37 @@
 #include "base/image/view_transform.h"
 #include "base/path.h"
 #include "base/srgb.h"
-#include "tools/sslc/sslc_fit.h"
 #include <math.h>
 
 /* Returns the luminance of Rec. 709. */
-static float luminance(const float rgb[3])
+static float luminance(const float rgba[4])
 {
-    return 0.2126f * rgb[0] + 0.7152f * rgb[1] + 0.0722f * rgb[2];
+    return 0.2126f * rgba[0] + 0.7152f * rgba[1] + 0.0722f * rgba[2];
 }
 
-static Status new_picture(FitPicture *out, uint32_t width, uint32_t height, uint32_t channels,
-                          Error *err)
+Status sslc_picture_create(uint32_t width, uint32_t height, uint32_t channels, SslcPicture *out,
+                           Error *err)
 {
-    *out = (FitPicture){width, height, channels, MEM_ARRAY(float, (size_t)width *height *channels)};
+    *out =
+        (SslcPicture){width, height, channels, MEM_ARRAY(float, (size_t)width *height *channels)};
     return out->numbers ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "out of memory");
 }
 
-static void put(FitPicture *picture, size_t pixel, const float rgb[3])
+static void put(SslcPicture *picture, size_t pixel, const float rgba[4])
 {
-    ASSERT(picture->channels == 1 || picture->channels == 3);
+    ASSERT(picture->channels <= 4);
     for (uint32_t c = 0; c < picture->channels; ++c)
         picture->numbers[pixel * picture->channels + c] =
-            picture->channels == 1 ? luminance(rgb) : rgb[c];
+            picture->channels == 1 ? luminance(rgba) : rgba[c];
 }
 
-static Status read_exr(const char *path, uint32_t channels, FitPicture *out, Error *err)
+static Status read_exr(const char *path, uint32_t channels, SslcPicture *out, Error *err)
 {
     static const char *const names[3] = {"R", "G", "B"};
     ExrImage *image;
     TRY(exr_read(path, &image, err));
     const ExrImageChannel *grey = exr_image_channel(image, "Y"), *rgb[3];
+    const ExrImageChannel *alpha = exr_image_channel(image, "A");
     bool has_colour = true;
     for (uint32_t i = 0; i < 3; ++i) {
         rgb[i] = exr_image_channel(image, names[i]);
@@ -47,9 +49,9 @@ static Status read_exr(const char *path, uint32_t channels, FitPicture *out, Err
         status = error_set_at(err, STATUS_UNSUPPORTED, path,
                               "the picture has neither the channels R, G and B nor Y");
     if (status == STATUS_OK)
-        status = new_picture(out, image->width, image->height, channels, err);
+        status = sslc_picture_create(image->width, image->height, channels, out, err);
     for (size_t i = 0; status == STATUS_OK && i < (size_t)image->width * image->height; ++i) {
-        float pixel[3];
+        float pixel[4] = {0, 0, 0, alpha ? alpha->data[i] : 1.0f};
         for (uint32_t c = 0; c < 3; ++c)
             pixel[c] = has_colour ? rgb[c]->data[i] : grey->data[i];
         put(out, i, pixel);
@@ -58,14 +60,14 @@ static Status read_exr(const char *path, uint32_t channels, FitPicture *out, Err
     return status;
 }
 
-static Status read_png(const char *path, uint32_t channels, FitPicture *out, Error *err)
+static Status read_png(const char *path, uint32_t channels, SslcPicture *out, Error *err)
 {
     uint32_t width, height;
     uint8_t *pixels;
     TRY(png_read(path, &width, &height, &pixels, err));
-    Status status = new_picture(out, width, height, channels, err);
+    Status status = sslc_picture_create(width, height, channels, out, err);
     for (size_t i = 0; status == STATUS_OK && i < (size_t)width * height; ++i) {
-        float pixel[3];
+        float pixel[4] = {0, 0, 0, (float)pixels[4 * i + 3] / 255.0f};
         for (uint32_t c = 0; c < 3; ++c)
             pixel[c] = srgb_to_linear((float)pixels[4 * i + c] / 255.0f);
         put(out, i, pixel);
@@ -75,7 +77,8 @@ static Status read_png(const char *path, uint32_t channels, FitPicture *out, Err
 }
 
 /* The mean over a rectangle of pixels, those at its edges by the part that lies in it. */
-static float mean_of(const FitPicture *from, uint32_t channel, const double x[2], const double y[2])
+static float mean_of(const SslcPicture *from, uint32_t channel, const double x[2],
+                     const double y[2])
 {
     double sum = 0, area = 0;
     ASSERT(channel < from->channels && x[0] < x[1] && y[0] < y[1]);
@@ -90,15 +93,15 @@ static float mean_of(const FitPicture *from, uint32_t channel, const double x[2]
     return (float)(sum / area);
 }
 
-static Status resample(FitPicture *picture, uint32_t width, uint32_t height, const char *path,
+static Status resample(SslcPicture *picture, uint32_t width, uint32_t height, const char *path,
                        Error *err)
 {
     if (width > picture->width || height > picture->height)
         return error_set_at(err, STATUS_INVALID, path,
                             "the picture has %u x %u pixels, fewer than %u x %u", picture->width,
                             picture->height, width, height);
-    FitPicture made;
-    TRY(new_picture(&made, width, height, picture->channels, err));
+    SslcPicture made;
+    TRY(sslc_picture_create(width, height, picture->channels, &made, err));
     double step_x = (double)picture->width / width, step_y = (double)picture->height / height;
     for (uint32_t y = 0; y < height; ++y)
         for (uint32_t x = 0; x < width; ++x)
@@ -106,15 +109,15 @@ static Status resample(FitPicture *picture, uint32_t width, uint32_t height, con
                 made.numbers[((size_t)y * width + x) * made.channels + c] =
                     mean_of(picture, c, (double[]){x * step_x, (x + 1) * step_x},
                             (double[]){y * step_y, (y + 1) * step_y});
-    fit_picture_free(picture);
+    sslc_picture_free(picture);
     *picture = made;
     return STATUS_OK;
 }
 
-Status fit_picture_read(const char *path, uint32_t channels, uint32_t width, uint32_t height,
-                        FitPicture *out, Error *err)
+Status sslc_picture_read(const char *path, uint32_t channels, uint32_t width, uint32_t height,
+                         SslcPicture *out, Error *err)
 {
-    *out = (FitPicture){0};
+    *out = (SslcPicture){0};
     if (path_has_extension(path, ".exr"))
         TRY(read_exr(path, channels, out, err));
     else if (path_has_extension(path, ".png"))
@@ -127,41 +130,58 @@ Status fit_picture_read(const char *path, uint32_t channels, uint32_t width, uin
     return STATUS_OK;
 }
 
-void fit_picture_free(FitPicture *picture)
+void sslc_picture_free(SslcPicture *picture)
 {
     mem_free(picture->numbers);
-    *picture = (FitPicture){0};
+    *picture = (SslcPicture){0};
+}
+
+bool sslc_picture_is_name(const char *path)
+{
+    return path_has_extension(path, ".png") || path_has_extension(path, ".exr");
 }
 
 /* --- writing ------------------------------------------------------------------------------------ */
 
-static Status write_png(const char *path, const FitPicture *picture, Error *err)
+static uint8_t alpha_byte(float alpha)
+{
+    return (uint8_t)(fminf(fmaxf(alpha, 0.0f), 1.0f) * 255.0f + 0.5f);
+}
+
+static Status write_png(const char *path, const SslcPicture *picture, Error *err)
 {
     const ViewTransform view = {.curve = VIEW_STANDARD};
     size_t count = (size_t)picture->width * picture->height;
-    uint8_t *pixels = MEM_ARRAY(uint8_t, 3 * count);
-    float *rgb = MEM_ARRAY(float, 3 * count);
+    uint32_t bytes = picture->channels == 4 ? 4 : 3; /* of a pixel */
+    uint8_t *rgb = MEM_ARRAY(uint8_t, 3 * count), *pixels = MEM_ARRAY(uint8_t, bytes *count);
+    float *linear = MEM_ARRAY(float, 3 * count);
     Status status = STATUS_NO_MEMORY;
-    if (pixels && rgb) {
+    if (rgb && pixels && linear) {
         for (size_t i = 0; i < 3 * count; ++i)
-            rgb[i] = picture->numbers[picture->channels == 1 ? i / 3 : i];
-        view_transform_rgb(&view, rgb, 3, count, pixels);
-        status = png_write(path, picture->width, picture->height, 3, pixels, err);
+            linear[i] =
+                picture
+                    ->numbers[picture->channels == 1 ? i / 3 : i / 3 * picture->channels + i % 3];
+        view_transform_rgb(&view, linear, 3, count, rgb);
+        for (size_t i = 0; i < bytes * count; ++i)
+            pixels[i] =
+                i % bytes < 3 ? rgb[i / bytes * 3 + i % bytes] : alpha_byte(picture->numbers[i]);
+        status = png_write(path, picture->width, picture->height, bytes, pixels, err);
     } else {
         status = error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    mem_free(pixels);
     mem_free(rgb);
+    mem_free(pixels);
+    mem_free(linear);
     return status;
 }
 
-static Status write_exr(const char *path, const FitPicture *picture, Error *err)
+static Status write_exr(const char *path, const SslcPicture *picture, Error *err)
 {
-    static const char *const names[2][3] = {{"Y"}, {"R", "G", "B"}};
-    ExrChannel channels[3];
-    ASSERT(picture->channels == 1 || picture->channels == 3);
+    static const char *const names[2][4] = {{"Y"}, {"R", "G", "B", "A"}};
+    ExrChannel channels[4];
+    ASSERT(picture->channels <= 4 && picture->channels != 2);
     for (uint32_t i = 0; i < picture->channels; ++i)
-        channels[i] = (ExrChannel){.name = names[picture->channels == 3][i],
+        channels[i] = (ExrChannel){.name = names[picture->channels > 1][i],
                                    .type = EXR_PIXEL_FLOAT,
                                    .data = picture->numbers + i,
                                    .stride = picture->channels};
@@ -173,7 +193,7 @@ static Status write_exr(const char *path, const FitPicture *picture, Error *err)
     return exr_write(path, &desc, err);
 }
 
-Status fit_picture_write(const char *path, const FitPicture *picture, Error *err)
+Status sslc_picture_write(const char *path, const SslcPicture *picture, Error *err)
 {
     return path_has_extension(path, ".png") ? write_png(path, picture, err)
                                             : write_exr(path, picture, err);

@@ -1,0 +1,127 @@
+"""sslc fit of textures as its users meet it: check_fit_texture.py FOLDER_OF_PROGRAMS
+
+A texture that is known is recovered; gradients agree with differences; nothing depends on threads, on memory or on interruptions; what is
+wrong is said."""
+
+import json
+import re
+
+from tool_kit import expect, run, run_checks
+
+def fit(folder, *arguments, code=0):
+    done = run("sslc", "fit", "painted.ssl", "--target", "target.exr", *arguments, folder=folder)
+    expect(done.returncode == code, f"fit {arguments}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+# What a plain texture is seen through: a tint that is fitted with it, and a lookup in a loop and a branch.
+PAINTED = """texture2d paint;
+texture2d other;
+shader painted(float bright = 1 [[ float min = 0.5, float max = 2 ]], out color c)
+{
+    const float2 p = global_value<uvw>.xy;
+    c = bright * texture2d_sample<paint>(p.x, p.y);
+    if (p.x > 0.5)
+        for (int i = 0; i < 2; ++i)
+            c = c + 0.25 * texture2d_sample<paint>(p.y + 0.5 * float(i), 2 * p.x);
+}
+"""
+
+
+def read_rows(folder, texture, size="64x64"):
+    """A texture's colors as text, at a few points."""
+    (folder / "look.ssl").write_text("texture2d t; shader look(out color c) { const float2 p = global_value<uvw>.xy; "
+                                     "c = texture2d_sample<t>(p.x, p.y); }")
+    rows = []
+    for x, y in ((3, 5), (17, 40), (32, 32), (60, 9), (63, 63), (0, 0)):
+        done = run("sslc", "run", "look.ssl", "--size", size, "-t", f"t={texture}", "--at", f"{x},{y}", folder=folder)
+        expect(done.returncode == 0, done.stderr)
+        rows += [float(word) for word in re.search(r"^c = \((.*)\)", done.stdout, re.MULTILINE)[1].split()]
+    return rows
+
+
+def paint(folder, size="64x64"):
+    """A texture with detail at every size, and what a shader makes of it."""
+    (folder / "make.ssl").write_text("shader make(out color c) { const float2 p = global_value<uvw>.xy; c = color(0.5 + 0.3 * sin(40 * p.x * p.y),"
+                                     " p.x, 0.5 + 0.4 * sin(90 * p.x) * cos(70 * p.y)); }")
+    (folder / "painted.ssl").write_text(PAINTED)
+    for command in (["make.ssl", "-o", "paint.exr"], ["painted.ssl", "-t", "paint=picture:paint.exr", "-o", "target.exr"]):
+        done = run("sslc", "run", *command, "--size", size, folder=folder)
+        expect(done.returncode == 0, done.stderr)
+
+
+def check_texture_recovered(folder):
+    """A texture of 64 x 64 texels comes out of a picture, to 1/500 everywhere, by Adam and by L-BFGS."""
+    paint(folder)
+    wanted = read_rows(folder, "picture:paint.exr")
+    for method in ("adam", "lbfgs"):
+        done = fit(folder, "-f", "textures.paint", "-m", method, "-n", 400, "--write-texture", "paint=found.exr", "--report", "page.html",
+                   "--quiet")
+        found = read_rows(folder, "picture:found.exr")
+        worst = max(abs(a - b) for a, b in zip(wanted, found))
+        expect(worst < 2e-3 and done.stdout == "", f"{method}: texels are off by {worst}")
+    page = (folder / "page.html").read_text()
+    expect(page.count("data:image/png;base64,iVBOR") == 6 and "Texture paint" in page and "64 x 64 texels" in page, "no texture in the page")
+    # With a parameter, from the texture itself, a bit too dark: the texels make up for it.
+    fit(folder, "-f", "textures.paint", "-f", "bright", "-p", "bright=0.95", "-t", "paint=picture:paint.exr", "-n", 300, "-o", "values.json",
+        "--write-texture", "paint=found.png")
+    expect(list(json.loads((folder / "values.json").read_text())) == ["bright"], "the parameter is missing")
+    expect((folder / "found.png").read_bytes().startswith(b"\x89PNG"), "no PNG")
+
+
+def check_texture_bits(folder):
+    """Nothing depends on threads, on the memory for gradients, or on an interruption."""
+    paint(folder)
+    common = ["-f", "textures.paint", "-n", 25, "--quiet", "--write-texture", "paint=found.exr"]
+    said = set()
+    for more in (["--threads", 1], ["--threads", 2], ["--threads", 5], ["--threads", 2, "--texel-memory", "120K"],
+                 ["--threads", 1, "--texel-memory", "60K"]):
+        fit(folder, *common, *more)
+        said.add((folder / "found.exr").read_bytes())
+    fit(folder, *common, "--checkpoint", "state", "--checkpoint-interval", 0, "--time-limit", 0.02)
+    fit(folder, *common, "--checkpoint", "state", "--resume")
+    said.add((folder / "found.exr").read_bytes())
+    expect(len(said) == 1, f"{len(said)} different textures")
+    fit(folder, *common, "-t", "paint=constant:0.3,0.3,0.3", "--checkpoint", "state", "--resume", code=2)
+
+
+def check_texture_gradients(folder):
+    paint(folder)
+    for more in ([], ["-f", "bright", "--loss", "l1"], ["--texels", "100x7"], ["--texels", "400x300", "--window", "0,0,3,2"],
+                 ["-t", "paint=picture:paint.exr", "-p", "bright=1.2"]):
+        done = fit(folder, "-f", "textures.paint", "--check-gradients", *more)
+        lines = done.stdout.splitlines()
+        expect(len(lines) == 6 + ("bright" in more) and "differs" not in done.stdout, done.stdout)
+        expect(re.search(r"^textures\.paint\[\d+,\d+\]\.[rgb] ", done.stdout, re.MULTILINE), done.stdout)
+
+
+def check_texture_messages(folder):
+    paint(folder)
+    (folder / "only.ssl").write_text("texture2d paint; shader only(float k = 1, out float y) { y = texture2d_sample<paint>(0, 0).r > 0.5 ? k : 0; }")
+    to = ["--write-texture", "paint=x.exr"]
+    rows = [
+        (["painted.ssl", "-f", "paint", *to], "'paint' is a texture: write --fit textures.paint"),
+        (["painted.ssl", "-f", "textures.pant", *to], "no texture 'pant'; did you mean 'paint'?"),
+        (["painted.ssl", "-f", "textures.paint"], "--write-texture paint=FILE.exr"),
+        (["painted.ssl", "-f", "textures.paint", "--write-texture", "paint=x.jpg"], "ends in .exr or .png"),
+        (["painted.ssl", "-f", "textures.paint", "--write-texture", "paint=target.exr"], "target.exr"),
+        (["painted.ssl", "-f", "bright", *to], "is not fitted: add --fit textures.paint"),
+        (["painted.ssl", "-f", "textures.paint", "-f", "textures.paint", *to], "fitted twice"),
+        (["painted.ssl", "-f", "textures.paint=2", *to], "no bounds like"),
+        (["painted.ssl", "-f", "textures.paint=2..1", *to], "the bounds of 'textures.paint' are 2 and 1"),
+        (["painted.ssl", "-f", "textures.paint=0..0.4", "-t", "paint=constant:0.5,0.5,0.5", *to], "starts at 0.5 in number 0, outside"),
+        (["painted.ssl", "-f", "textures.paint", "-m", "cma", *to], "only adam and lbfgs"),
+        (["painted.ssl", "-f", "textures.other", "--write-texture", "other=x.exr"], "texture 'other' has no derivative: it is not looked up"),
+        (["only.ssl", "-f", "textures.paint", *to], "only comparisons and what is detached read it; leave it out, or use --edges"),
+        (["painted.ssl", "-f", "textures.paint", "--explain", *to], "tell of parameters, and only textures are fitted"),
+        (["painted.ssl", "-f", "textures.paint", "--texel-memory", "1K", *to], "--texel-memory is too small for texture 'paint'"),
+        (["painted.ssl", "-f", "textures.paint", "--texels", "0x3", *to], "not a size"),
+        (["painted.ssl", "-f", "textures.paint", "-t", "paint=picture:none.exr", *to], "none.exr"),
+    ]
+    for arguments, words in rows:
+        done = run("sslc", "fit", *arguments, "--target", "target.exr", folder=folder)
+        expect(done.returncode in (1, 2) and words in done.stderr, f"{arguments}: {done.returncode}: {done.stderr}")
+
+
+
+run_checks(check_texture_recovered, check_texture_bits, check_texture_gradients, check_texture_messages)
