@@ -17,11 +17,12 @@ libsort-ssl does the work, by ctypes (docs/manual/python.md).
 
     bindings  the functions and structs of sort_ssl.h     errors    what is raised
     values    types of the language as arrays             shader    compile, evaluate, jvp, vjp
-    program   machine code that runs on points
+    program   machine code that runs on points         texture   textures as arrays
 """
 
 from .bindings import VERSION as __version__
 from .errors import Diagnostic, ShaderFault, SslError
 from .shader import Shader, compile, compile_file  # pylint: disable=redefined-builtin
+from .texture import Texture
 
-__all__ = ["Diagnostic", "Shader", "ShaderFault", "SslError", "compile", "compile_file"]
+__all__ = ["Diagnostic", "Shader", "ShaderFault", "SslError", "Texture", "compile", "compile_file"]

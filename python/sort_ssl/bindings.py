@@ -5,7 +5,7 @@ The test of this package holds each struct and each constant against the header 
 import ctypes
 import os
 import pathlib
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_float, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_float, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 from .errors import Diagnostic, ShaderFault, SslError
 
@@ -103,7 +103,11 @@ TextureLookup = ctypes.CFUNCTYPE(None, c_void_p, POINTER(SortSslTextureCall))
 
 class SortSslRunDesc(Struct):
     _fields_ = [("size_bytes", c_size_t), ("params", c_void_p), ("texture_lookup", TextureLookup), ("user", c_void_p),
-                ("loop_budget", c_uint32), ("stack_bytes", c_uint32)]
+                ("loop_budget", c_uint32), ("stack_bytes", c_uint32), ("texture_adjoint", TextureLookup)]
+
+
+class SortSslTexelSumDesc(Struct):
+    _fields_ = [("size_bytes", c_size_t), ("place_count", c_uint64), ("budget_bytes", c_uint64), ("folder", c_char_p)]
 
 
 class SortSslFault(Struct):
@@ -113,7 +117,7 @@ class SortSslFault(Struct):
 
 STRUCTS = [SortSslError, SortSslGlobal, SortSslAttribute, SortSslContextDesc, SortSslDiag, SortSslSource, SortSslUnitInfo,
            SortSslParam, SortSslOutput, SortSslAttributeInfo, SortSslInput, SortSslDerivativeDesc, SortSslConstant,
-           SortSslBuildDesc, SortSslTextureCall, SortSslRunDesc, SortSslFault]
+           SortSslBuildDesc, SortSslTextureCall, SortSslRunDesc, SortSslTexelSumDesc, SortSslFault]
 
 HANDLE, NEW, ERROR = c_void_p, POINTER(c_void_p), POINTER(SortSslError)
 NUMBERS = POINTER(c_double)
@@ -149,6 +153,11 @@ FUNCTIONS = {
     "batch_read_output": (c_int, [HANDLE, c_uint32, c_int, NUMBERS, c_size_t, ERROR]),
     "batch_next_fault": (c_uint32, [HANDLE, c_uint32]),
     "batch_fault": (c_bool, [HANDLE, c_uint32, POINTER(SortSslFault)]),
+    "texel_sum_create": (c_int, [POINTER(SortSslTexelSumDesc), NEW, ERROR]),
+    "texel_sum_destroy": (None, [HANDLE]),
+    "texel_sum_add": (c_int, [HANDLE, POINTER(c_uint64), c_uint32, POINTER(c_float), c_uint32, ERROR]),
+    "texel_sum_merge": (c_int, [HANDLE, HANDLE, ERROR]),
+    "texel_sum_read": (c_int, [HANDLE, c_uint64, c_uint64, NUMBERS, ERROR]),
     "sum_create": (c_int, [HANDLE, NEW, ERROR]),
     "sum_destroy": (None, [HANDLE]),
     "sum_add": (c_int, [HANDLE, HANDLE, ERROR]),

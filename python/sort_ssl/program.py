@@ -9,6 +9,7 @@ import numpy as np
 
 from . import bindings
 from .bindings import Handle, call, lib, text_of
+from .texture import look_up, spread
 from .values import Value, number_count, pointer
 
 _CHUNK = 4096  # points of a batch; results do not depend on it
@@ -31,6 +32,7 @@ class Unit:
             call("unit_attribute", handle.value, i, byref(row))
             self.attributes.append(Value(text_of(row.name), row.type, number_count(row.type)))
         self.textures = [text_of(lib.sort_ssl_unit_texture(handle.value, i)) for i in range(info.texture_count)]
+        self.texels = [Value(name, bindings.TYPES.index("float4"), 4) for name in self.textures]
 
     def _read(self, what, struct, count):
         values = []
@@ -54,9 +56,24 @@ class Unit:
 class _TextureCalls:
     """Hands lookups to the caller's functions. An exception cannot pass through machine code: it is kept, and raised after."""
 
-    def __init__(self, names, functions):
-        self.names, self.functions, self.failed = names, functions, None
-        self.entry = bindings.TextureLookup(self._look_up)
+    def __init__(self, names, textures, sums):
+        self.names, self.textures, self.sums, self.failed = names, textures, sums, None
+        self.entry, self.adjoint_entry = bindings.TextureLookup(self._look_up), bindings.TextureLookup(self._add_adjoints)
+
+    @staticmethod
+    def _live(call_):
+        """The lanes that are wanted, and their coordinates."""
+        live = [i for i in range(call_.lane_count) if call_.lane_mask >> i & 1]
+        return live, np.ctypeslib.as_array(call_.coord, (7, call_.lane_count))[:, live].T.copy()
+
+    def _colors(self, name, coordinates, with_derivatives):
+        texture, shape = self.textures[name], (len(coordinates), 3, 4) if with_derivatives else (len(coordinates), 4)
+        if hasattr(texture, "taps"):
+            return look_up(texture, coordinates, with_derivatives)
+        colors = np.asarray(texture(coordinates, with_derivatives), dtype=np.float32)
+        if colors.shape != shape:
+            raise ValueError(f"the function of texture '{name}' gave an array {colors.shape}, not {shape}")
+        return colors
 
     def _look_up(self, _user, given):
         call_ = given.contents
@@ -66,14 +83,26 @@ class _TextureCalls:
         if self.failed:
             return
         try:
-            live = [i for i in range(lanes) if call_.lane_mask >> i & 1]
-            name = self.names[call_.texture]
-            coordinates = np.ctypeslib.as_array(call_.coord, (7, lanes))[:, live].T.copy()
-            shape = (len(live), 3, 4) if call_.with_derivs else (len(live), 4)
-            colors = np.asarray(self.functions[name](coordinates, bool(call_.with_derivs)), dtype=np.float32)
-            if colors.shape != shape:
-                raise ValueError(f"the function of texture '{name}' gave an array {colors.shape}, not {shape}")
+            live, coordinates = self._live(call_)
+            colors = self._colors(self.names[call_.texture], coordinates, bool(call_.with_derivs))
             result[:, live] = colors.reshape(len(live), -1).T
+        except BaseException as error:  # pylint: disable=broad-exception-caught
+            self.failed = error
+
+    def _add_adjoints(self, _user, given):
+        call_ = given.contents
+        if self.failed:
+            return
+        try:
+            live, coordinates = self._live(call_)
+            rows = 12 if call_.with_derivs else 4
+            adjoints = np.ctypeslib.as_array(call_.result, (rows, call_.lane_count))[:, live].T.reshape(len(live), rows // 4, 4)
+            texels, numbers = spread(self.textures[self.names[call_.texture]], coordinates, adjoints)
+            places = np.ascontiguousarray(texels * numbers.shape[1], dtype=np.uint64)
+            numbers = np.ascontiguousarray(numbers)
+            call("texel_sum_add", self.sums[self.names[call_.texture]].value,
+                 places.ctypes.data_as(ctypes.POINTER(ctypes.c_uint64)), places.size,
+                 numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), numbers.shape[1])
         except BaseException as error:  # pylint: disable=broad-exception-caught
             self.failed = error
 
@@ -87,6 +116,7 @@ class Request(NamedTuple):
     outputs: list  # (index, shadow) of what is wanted
     wants_sums: bool  # exact sums of all outputs, too
     textures: dict
+    texels: list  # names of textures whose texels' gradients are wanted
     threads: int
     loop_budget: int
 
@@ -110,7 +140,8 @@ class Program:
         return params
 
     def run(self, request):
-        """Returns the outputs, as (index, shadow) -> array [count][numbers], and the sums, as an array for each output or None."""
+        """Returns the outputs, as (index, shadow) -> array [count][numbers]; the sums, as an array for each output or None; and the
+        gradients of texels, as texture -> array."""
         params = self._params(request.params)
         outputs = {key: np.empty((request.count, self.unit.outputs[key[0]].number_count)) for key in request.outputs}
         starts = range(0, request.count, _CHUNK)
@@ -118,15 +149,20 @@ class Program:
         shares = [starts[len(starts) * i // threads:len(starts) * (i + 1) // threads] for i in range(threads)]
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             sums = list(pool.map(lambda share: self._run_share(share, params, request, outputs), shares))
-        return outputs, self._read_sums(sums) if request.wants_sums else None
+        texels = {name: self._read_texels([own[name] for _, own in sums], request.textures[name]) for name in request.texels}
+        return outputs, self._read_sums([total for total, _ in sums]) if request.wants_sums else None, texels
 
     def _run_share(self, share, params, request, outputs):
         """Runs the batches that begin at the points of `share`, one after the other."""
         total = Handle("sum", "sum_create", self.handle.value) if request.wants_sums else None
-        calls = _TextureCalls(self.unit.textures, request.textures)
+        texels = {name: Handle("texel_sum", "texel_sum_create", ctypes.byref(
+            bindings.SortSslTexelSumDesc(place_count=request.textures[name].texels.size, budget_bytes=1 << 40))) for name in request.texels}
+        calls = _TextureCalls(self.unit.textures, request.textures, texels)
         how = bindings.SortSslRunDesc(params=params.value, loop_budget=request.loop_budget)
         if self.unit.textures:
             how.texture_lookup = calls.entry
+        if texels:
+            how.texture_adjoint = calls.adjoint_entry
         batch, size = None, 0
         for first in share:
             if size != min(_CHUNK, request.count - first):
@@ -146,7 +182,15 @@ class Program:
                 call("batch_read_output", batch.value, index, shadow, pointer(array[part]), array[part].size)
             if total:
                 call("sum_add", total.value, batch.value)
-        return total
+        return total, texels
+
+    @staticmethod
+    def _read_texels(sums, texture):
+        for other in sums[1:]:
+            call("texel_sum_merge", sums[0].value, other.value)
+        found = np.zeros(texture.texels.shape)
+        call("texel_sum_read", sums[0].value, 0, found.size, pointer(found))
+        return found
 
     def _read_sums(self, sums):
         for other in sums[1:]:

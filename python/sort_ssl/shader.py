@@ -7,11 +7,12 @@ import re
 import numpy as np
 
 from . import bindings
-from .bindings import ATTRIBUTE, DDX, DDY, GLOBAL, PARAM, VALUE, Handle
+from .bindings import ATTRIBUTE, DDX, DDY, GLOBAL, PARAM, TEXTURE, VALUE, Handle
 from .program import Program, Request, Unit
+from .texture import tangent_of
 from .values import Value, number_count, reduced, type_index
 
-_KINDS = {PARAM: "parameter", GLOBAL: "global", ATTRIBUTE: "attribute"}
+_KINDS = {PARAM: "parameter", GLOBAL: "global", ATTRIBUTE: "attribute", TEXTURE: "texture"}
 _SHADOWS = {"": VALUE, "ddx": DDX, "ddy": DDY}
 _DIRECTIONS_MAX = 4
 
@@ -45,7 +46,7 @@ class _Input:
     @property
     def name(self):
         """As the library calls it when it differentiates."""
-        return {PARAM: "{}", GLOBAL: "global_value<{}>", ATTRIBUTE: "attribute<{}>"}[self.kind].format(self.value.name)
+        return {PARAM: "{}", GLOBAL: "global_value<{}>", ATTRIBUTE: "attribute<{}>", TEXTURE: "texture2d<{}>"}[self.kind].format(self.value.name)
 
 
 class Shader:
@@ -56,16 +57,17 @@ class Shader:
     globals     what the shader reads as global_value<NAME>: {NAME: type}, such as {"u": "float", "p": "float3"}
     attributes  likewise, what it reads as attribute<NAME> without declaring it
     constants   {parameter: value} of parameters that are baked into the code; strings are baked at their defaults
-    textures    {NAME: function(coordinates [n][7], with_derivatives)}: the function gives rgba [n][4], or with derivatives
-                [n][3][4]: rgba, d rgba/ds, d rgba/dt. Coordinates: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur
+    textures    {NAME: Texture(array)}, whose texels may be differentiated by; or {NAME: function(coordinates [n][7], with_derivatives)}:
+                the function gives rgba [n][4], or with derivatives [n][3][4]: rgba, d rgba/ds, d rgba/dt. Coordinates: s, t, ds/dx,
+                dt/dx, ds/dy, dt/dy, blur
     threads     that run many points; None: as many as the process may use
     loop_budget turns of loops that one point may take; 0: 2^20
     cpu         a baseline such as "x86-64-v3", for equal bits on unequal machines; None: this machine
     cache_folder    keeps compiled code; None: nowhere
 
-    Wherever a method takes inputs by name, NAME is a parameter, a global or an attribute (global_value<NAME> and attribute<NAME>
-    where two have the name). Parameters have one value; globals and attributes have one for each point, or one for all. What is
-    not given has its default, globals 0."""
+    Wherever a method takes inputs by name, NAME is a parameter, a global, an attribute or a texture (global_value<NAME>, attribute<NAME>
+    and texture2d<NAME> where two have the name). Parameters have one value; globals and attributes have one for each point, or one
+    for all; textures have an array of texels. What is not given has its default, globals 0."""
 
     # pylint: disable=redefined-builtin, too-many-arguments
     def __init__(self, text, *, name="source", shader=None, globals=(), attributes=(), constants=None, textures=None, threads=None,
@@ -106,17 +108,17 @@ class Shader:
     # --- names -----------------------------------------------------------------------------------------
 
     def _find(self, name, unit=None):
-        explicit = re.fullmatch(r"(global_value|attribute)<(.*)>", name)
-        wanted = {"global_value": GLOBAL, "attribute": ATTRIBUTE}[explicit[1]] if explicit else None
+        explicit = re.fullmatch(r"(global_value|attribute|texture2d)<(.*)>", name)
+        wanted = {"global_value": GLOBAL, "attribute": ATTRIBUTE, "texture2d": TEXTURE}[explicit[1]] if explicit else None
         plain = explicit[2] if explicit else name
         unit = unit or self._unit
         found = [_Input(kind, i, value) for kind, values in
-                 ((PARAM, unit.params), (GLOBAL, self._globals), (ATTRIBUTE, unit.attributes))
+                 ((PARAM, unit.params), (GLOBAL, self._globals), (ATTRIBUTE, unit.attributes), (TEXTURE, unit.texels))
                  for i, value in enumerate(values) if value.name == plain and wanted in (None, kind)]
         if len(found) > 1:
-            raise KeyError(f"'{name}' is a {' and a '.join(_KINDS[f.kind] for f in found)}: write global_value<> or attribute<>")
+            raise KeyError(f"'{name}' is a {' and a '.join(_KINDS[f.kind] for f in found)}: write global_value<>, attribute<> or texture2d<>")
         if not found:
-            raise KeyError(f"shader '{self.name}' has no parameter, global or attribute '{name}'")
+            raise KeyError(f"shader '{self.name}' has no parameter, global, attribute or texture '{name}'")
         return found[0]
 
     def _output(self, name):
@@ -129,6 +131,8 @@ class Shader:
 
     def _differentiable(self, name):
         found = self._find(name)
+        if found.kind == TEXTURE:
+            self._array_texture(found.value.name)
         if not found.value.is_float:
             raise TypeError(f"{_KINDS[found.kind]} '{name}' is a {found.value.type_name}, by which nothing is differentiated")
         return found
@@ -181,19 +185,36 @@ class Shader:
             named.append((found, _SHADOWS[shadow or ""], found.value.given(array, f"'{name}'")))
         return named
 
-    def _run(self, program, named, outputs, wants_sums=False):
+    def _replaced(self, inputs):
+        """The inputs without those that are texels, and the textures with these."""
+        rest, textures = {}, dict(self._textures)
+        for name, array in inputs.items():
+            found = None if name.startswith("dd") else self._find(name)
+            if found and found.kind == TEXTURE:
+                textures[found.value.name] = self._array_texture(found.value.name).with_texels(array)
+            else:
+                rest[name] = array
+        return rest, textures
+
+    def _array_texture(self, name):
+        if not hasattr(self._textures[name], "taps"):
+            raise TypeError(f"texture '{name}' is a function, which has no texels: textures={{'{name}': sort_ssl.Texture(array)}}")
+        return self._textures[name]
+
+    # pylint: disable=too-many-arguments, too-many-positional-arguments
+    def _run(self, program, named, outputs, textures, wants_sums=False, texels=()):
         shape, params, points = self._gather(named)
         count = int(np.prod(shape, dtype=np.int64))
         if count == 0:
             raise ValueError(f"there are no points: their arrays have the shape {shape}")
-        request = Request(count, params, points, outputs, wants_sums, self._textures, self._threads, self._loop_budget)
-        arrays, sums = program.run(request)
+        request = Request(count, params, points, outputs, wants_sums, textures, list(texels), self._threads, self._loop_budget)
+        arrays, sums, gradients = program.run(request)
         shaped = {}
         for (index, shadow), array in arrays.items():
             value = program.unit.outputs[index]
             dtype = value.dtype if shadow == VALUE else np.float32
             shaped[index, shadow] = array.reshape(shape + value.shape).astype(dtype, copy=False)
-        return shape, shaped, sums
+        return shaped, sums, gradients
 
     def evaluate(self, inputs, outputs=None, derivatives=False):
         """{output: array} of all outputs that are numbers, or of those named, at all points. Inputs may have "ddx(NAME)" and
@@ -203,7 +224,8 @@ class Shader:
         program = self._value_program(bool(derivatives))
         wanted = [i for i, value in enumerate(program.unit.outputs) if value.number_count and (outputs is None or value.name in outputs)]
         shadows = {i: [VALUE, DDX, DDY] if derivatives and program.unit.outputs[i].has_pixel_derivatives else [VALUE] for i in wanted}
-        _, arrays, _ = self._run(program, self._named(inputs, program.unit), [(i, s) for i in wanted for s in shadows[i]])
+        inputs, textures = self._replaced(inputs)
+        arrays, _, _ = self._run(program, self._named(inputs, program.unit), [(i, s) for i in wanted for s in shadows[i]], textures)
         names = {VALUE: "{}", DDX: "ddx({})", DDY: "ddy({})"}
         return {names[s].format(program.unit.outputs[i].name): array for (i, s), array in arrays.items()}
 
@@ -216,29 +238,36 @@ class Shader:
         wanted = [self._output(name).name for name in outputs] if outputs else [v.name for v in self._unit.outputs if v.is_float]
         by = {found.name: found for direction in directions for found in map(self._differentiable, direction)}
         program = self._derivative(False, [by[name] for name in sorted(by)], wanted, len(directions))
+        inputs, textures = self._replaced(inputs)
         named = self._named(inputs, program.unit)
         prefixes = ["tangent" + (str(k + 1) if k else "") for k in range(len(directions))]
         for prefix, direction in zip(prefixes, directions):
             for name, array in direction.items():
                 found = self._differentiable(name)
+                if found.kind == TEXTURE:
+                    textures[f"{prefix}({found.name})"] = tangent_of(textures[found.value.name], array)
+                    continue
                 to = self._find(f"{prefix}({found.name})", program.unit)
                 named.append((to, VALUE, found.value.given(array, f"the tangent of '{name}'")))
         index = {value.name: i for i, value in enumerate(program.unit.outputs)}
-        _, arrays, _ = self._run(program, named, [(i, VALUE) for i in index.values()])
+        arrays, _, _ = self._run(program, named, [(i, VALUE) for i in index.values()], textures)
         values = {name: arrays[index[name], VALUE] for name in wanted}
         slopes = [{name: arrays[index[f"{prefix}({name})"], VALUE] for name in wanted} for prefix in prefixes]
         return values, slopes if isinstance(tangents, (list, tuple)) else slopes[0]
 
     def vjp(self, inputs, adjoints, by=None, edges=False):
         """Backward mode: {input: gradient} of the sum over all points of all outputs times their adjoints {output: array}. `by` names
-        the inputs; None: all of `inputs` that are floats. A gradient has the shape of its input: that of a parameter, or of what was
-        given once for all points, is the sum over the points, exact up to one rounding. edges: what comparisons change between
+        the inputs; None: all of `inputs` that are floats. A gradient has the shape of its input: that of a parameter, of a texture, or of
+        what was given once for all points, is the sum over the points, exact up to one rounding. edges: what comparisons change between
         neighbouring pixels counts, too; inputs then have "ddx(NAME)" and "ddy(NAME)"."""
         if not adjoints:
             raise ValueError("no output has an adjoint")
         wanted = [self._output(name) for name in adjoints]
+        given = inputs
+        inputs, textures = self._replaced(inputs)
         named = self._named(inputs, self._unit)
-        names = list(by) if by is not None else [n for n, (f, s, _) in zip(inputs, named) if s == VALUE and f.value.is_float]
+        floats = [n for n, (f, s, _) in zip(inputs, named) if s == VALUE and f.value.is_float]
+        names = list(by) if by is not None else floats + [n for n in given if n not in inputs]
         found = {name: self._differentiable(name) for name in names}
         if not found:
             raise ValueError("no input is left by which to differentiate")
@@ -251,10 +280,13 @@ class Shader:
         index = {value.name: i for i, value in enumerate(program.unit.outputs)}
         places = {name: index[f"gradient({f.name})"] for name, f in found.items()}
         per_point = [(places[name], VALUE) for name, f in found.items() if f.kind != PARAM and shapes.get(f.name)]
-        _, arrays, sums = self._run(program, named, per_point, wants_sums=True)
+        texels = {name: f.value.name for name, f in found.items() if f.kind == TEXTURE}
+        arrays, sums, of_texels = self._run(program, named, per_point, textures, wants_sums=True, texels=texels.values())
         gradients = {}
         for name, f in found.items():
-            if (places[name], VALUE) in arrays:
+            if name in texels:
+                gradients[name] = of_texels[texels[name]]
+            elif (places[name], VALUE) in arrays:
                 gradients[name] = reduced(arrays[places[name], VALUE], shapes[f.name] + f.value.shape)
             else:
                 gradients[name] = sums[places[name]].reshape(f.value.shape)[()]

@@ -106,6 +106,13 @@ def check_fit_frequency(program):
     assert "error: " in broken and "S0101" in broken, broken
 
 
+def check_fit_texels(program):
+    text = run(program)
+    assert float(re.search(r"^texels are found to (\S+)$", text, re.M)[1]) < 1e-5, text
+    losses = [float(loss) for loss in re.findall(r"^step \d+  loss (\S+)$", text, re.M)]
+    assert len(losses) == 10 and losses == sorted(losses, reverse=True), text
+
+
 def check_look_up_texture(program, texture, folder):
     """Red is column / 255 and green row from the top / 255, in linear light."""
     text = run(program, texture, (100 + 0.5) / 256, 1 - (30 + 0.5) / 256)
@@ -150,6 +157,7 @@ def main():
         run("cmake", "--build", folder / "cmake")
         check_run_shader(folder / "cmake/run_shader", folder)
         check_fit_frequency(folder / "cmake/fit_frequency")
+        check_fit_texels(folder / "cmake/fit_texels")
         check_look_up_texture(folder / "cmake/look_up_texture", texture, folder)
 
         # A pkg-config that knows these files alone.

@@ -190,6 +190,62 @@ class Derivatives(unittest.TestCase):
         self.assertAlmostEqual(gradient["at"], -3 * n * n, delta=0.01 * 3 * n * n)
         self.assertEqual(gradient["level"], np.sum(u > 0.4))
 
+    def test_texels(self):
+        """By the texels of two textures, with a parameter: against differences, forward against backward, at any number of threads."""
+        source = """texture2d wood; texture2d stone;
+            shader s(float k = 2, out color c, out float a)
+            {
+                const float2 p = global_value<uv>;
+                c = k * texture2d_sample<wood>(p.x, p.y) * texture2d_sample<stone>(p.y, 0.5).g;
+                for (int i = 0; i < 3; ++i)
+                    a += texture2d_sample_alpha<stone>(p.x * float(i), p.y) * (p.x > 0.5 ? a : 1);
+            }"""
+        wood, stone = RANDOM.uniform(0, 1, (5, 7, 3)), RANDOM.uniform(0, 1, (3, 4, 4))
+        textures = {"wood": sort_ssl.Texture(wood), "stone": sort_ssl.Texture(stone, wrap="clamp")}
+        shader = sort_ssl.compile(source, globals=GLOBALS, textures=textures)
+        uv = points(300)
+        weights = {"c": RANDOM.normal(size=(300, 3)), "a": RANDOM.normal(size=300)}
+        gradients = shader.vjp({"uv": uv}, weights, by=["wood", "stone", "k"])
+        self.assertEqual([gradients[name].shape for name in ("wood", "stone", "k")], [(5, 7, 3), (3, 4, 4), ()])
+
+        def loss(**texels):
+            out = shader.evaluate({"uv": uv, **texels})
+            return sum(np.sum(out[name].astype(np.float64) * weights[name]) for name in weights)
+
+        for name, texels, at in (("wood", wood, (2, 3, 1)), ("stone", stone, (1, 2, 1)), ("stone", stone, (0, 0, 3))):
+            step = np.zeros(texels.shape)
+            step[at] = 0.05
+            slope = (loss(**{name: texels + step}) - loss(**{name: texels - step})) / 0.1
+            self.assertAlmostEqual(gradients[name][at], slope, delta=2e-4 * (1 + abs(slope)))
+        tangents = {"wood": RANDOM.normal(size=wood.shape), "stone": RANDOM.normal(size=stone.shape), "k": 0.3}
+        _, slopes = shader.jvp({"uv": uv}, tangents)
+        forward = sum(np.sum(slopes[name] * weights[name]) for name in weights)
+        backward = sum(np.sum(gradients[name] * tangents[name]) for name in tangents)
+        self.assertAlmostEqual(forward, backward, delta=1e-4 * abs(forward))
+        # Given as inputs, textures are among those that gradients are by.
+        again = shader.vjp({"wood": 2 * wood, "texture2d<stone>": stone, "k": 1}, {"c": np.ones(3)})
+        self.assertEqual(sorted(again), ["k", "texture2d<stone>", "wood"])
+        self.assertEqual(again["k"], 2 * shader.vjp({"k": 1}, {"c": np.ones(3)})["k"])
+        uv, w = points(20_000), RANDOM.normal(size=(20_000, 3))
+        results = [sort_ssl.compile(source, globals=GLOBALS, textures=textures, threads=n).vjp({"uv": uv}, {"c": w}, by=["wood"])["wood"]
+                   for n in (1, 3)]
+        np.testing.assert_array_equal(*results)
+
+    def test_texels_refused(self):
+        source = "texture2d wood; shader s(out float a) { a = texture2d_sample<wood>(global_value<uv>.x, 0).r; }"
+        shader = sort_ssl.compile(source, globals=GLOBALS, textures={"wood": lambda c, d: np.zeros((len(c), 3, 4) if d else (len(c), 4))})
+        arrays = sort_ssl.compile(source, globals=GLOBALS, textures={"wood": sort_ssl.Texture(np.zeros((2, 2, 3)))})
+        for error, words, call in (
+                (TypeError, "is a function, which has no texels", lambda: shader.vjp({"uv": (0, 0)}, {"a": 1}, by=["wood"])),
+                (TypeError, "is a function", lambda: shader.evaluate({"uv": (0, 0), "wood": np.zeros((2, 2, 3))})),
+                (ValueError, "height, width, 3 or 4", lambda: sort_ssl.Texture(np.zeros((2, 2)))),
+                (ValueError, "periodic or clamp", lambda: sort_ssl.Texture(np.zeros((2, 2, 3)), wrap="black")),
+                (ValueError, r"shape \(2, 2, 3\), and its tangent", lambda: arrays.jvp({"uv": (0, 0)}, {"wood": np.zeros((3, 2, 3))})),
+                (sort_ssl.SslError, "one direction is possible", lambda: arrays.jvp({"uv": (0, 0)}, [{"wood": np.zeros((2, 2, 3))}] * 2)),
+                (KeyError, "attribute or texture 'wod'", lambda: arrays.vjp({"uv": (0, 0)}, {"a": 1}, by=["wod"]))):
+            with self.assertRaisesRegex(error, words):
+                call()
+
     def test_threads(self):
         """Sums of gradients have the same bits."""
         uv, w = points(50_000), RANDOM.normal(size=50_000)
@@ -233,7 +289,7 @@ class Refusals(unittest.TestCase):
     def test_names_and_shapes(self):
         wave = sort_ssl.compile(WAVE, globals=GLOBALS)
         for error, words, call in (
-                (KeyError, "no parameter, global or attribute 'none'", lambda: wave.evaluate({"none": 1})),
+                (KeyError, "no parameter, global, attribute or texture 'none'", lambda: wave.evaluate({"none": 1})),
                 (KeyError, "no output 'none'", lambda: wave.evaluate({}, outputs=["none"])),
                 (KeyError, "no output 'none'", lambda: wave.vjp({"uv": (1, 2)}, {"none": 1})),
                 (ValueError, r"shape \(2,\), and this has \(3,\)", lambda: wave.evaluate({"uv": (1, 2, 3)})),
@@ -286,7 +342,7 @@ class Manual(unittest.TestCase):
         """The page's code, from the first to the last, as one program."""
         page = (ROOT / "docs/manual/python.md").read_text()
         examples = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-        self.assertEqual(len(examples), 3)
+        self.assertEqual(len(examples), 4)
         names = {}
         for example in examples:
             exec(compile(example, "python.md", "exec"), names)  # pylint: disable=exec-used
@@ -330,7 +386,8 @@ class Header(unittest.TestCase):
         """A call with values of the types that ctypes hands over; numbers and pointers do not convert to each other."""
         c = {bindings.c_int: "int", bindings.c_uint32: "unsigned", bindings.c_bool: "_Bool", bindings.c_size_t: "size_t",
              bindings.c_void_p: "void *", bindings.c_char_p: "const char *", None: "void", bindings.NEW: "void *",
-             bindings.NUMBERS: "double *", bindings.ERROR: "SortSslError *"}
+             bindings.NUMBERS: "double *", bindings.ERROR: "SortSslError *", bindings.c_uint64: "uint64_t",
+             bindings.POINTER(bindings.c_uint64): "uint64_t *", bindings.POINTER(bindings.c_float): "float *"}
 
         def spelt(kind):
             return c.get(kind) or f"{kind._type_.__name__} *"
