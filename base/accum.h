@@ -42,9 +42,14 @@ static inline AccumWide accum_wide_from_double(double v)
     return (AccumWide){(uint64_t)(int64_t)((v - (double)whole) * 0x1p63) << 1, whole};
 }
 
+/* From 2^-41 on, a float is a multiple of 2^-64, so that the product is exact up to 1/2. */
 static inline AccumWide accum_wide_from_float(float value)
 {
-    return accum_wide_from_double((double)value);
+    double v = (double)value;
+    if (fabs(v) >= 0.5)
+        return accum_wide_from_double(v);
+    int64_t q = llrint(v * 0x1p64);
+    return (AccumWide){(uint64_t)q, q < 0 ? -1 : 0};
 }
 
 /* Lines of numbers, each |v| < ACCUM_LINE_MAX, are summed to the bits that accum_wide_from_float of each would give. A number is

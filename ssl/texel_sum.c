@@ -218,7 +218,10 @@ static Status find_frame(SslTexelSum *s, uint32_t page, Frame **out, Error *err)
 static Status check_numbers(SslTexelSum *s, uint64_t first, const float *numbers, uint32_t count,
                             Error *err)
 {
+    bool are_good = true;
     for (uint32_t i = 0; i < count; ++i)
+        are_good &= fabsf(numbers[i]) < TERM_MAX;
+    for (uint32_t i = 0; i < count && !are_good; ++i)
         if (!(fabsf(numbers[i]) < TERM_MAX))
             return error_set(
                 err, STATUS_INVALID, "a part of the gradient at place %llu is %g, which %s",
@@ -241,7 +244,8 @@ Status ssl_texel_sum_add(SslTexelSum *s, uint64_t first, const float *numbers, u
         Frame *frame;
         TRY(find_frame(s, (uint32_t)((first + i) / PAGE), &frame, err));
         for (; i < end; ++i, ++at)
-            accum_wide_add(&frame->sums[at], accum_wide_from_float(numbers[i]));
+            if (numbers[i] != 0.0f)
+                accum_wide_add(&frame->sums[at], accum_wide_from_float(numbers[i]));
     }
     s->additions += count;
     return STATUS_OK;

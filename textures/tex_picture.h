@@ -41,9 +41,9 @@ Status tex_picture_build(TexPicture *picture, Error *err) SORT_MUST_CHECK;
 /* As texcache_lookup, for requests whose texture does not matter: returns the lanes that got the missing color. */
 uint32_t tex_picture_lookup(const TexPicture *picture, const TexRequest *r, float *out_result);
 
-/* A texel's part of the adjoints of a lookup. */
-typedef void TexPictureAdd(void *data, uint64_t place, const float rgba[TEX_PICTURE_CHANNELS]);
-/* The transpose of tex_picture_lookup: calls `add` for every texel of every tap of the lanes that are looked up. adjoints: as the results
+/* Parts of the adjoints of a lookup, for the places from `place` on: of one texel, or of two beside each other. */
+typedef void TexPictureAdd(void *data, uint64_t place, const float *numbers, uint32_t count);
+/* The transpose of tex_picture_lookup: calls `add` for all texels of every tap of the lanes that are looked up. adjoints: as the results
  * of the request. Which level and which texels are read has no derivative. */
 void tex_picture_spread(const TexPicture *picture, const TexRequest *r, const float *adjoints,
                         TexPictureAdd *add, void *data);

@@ -104,11 +104,11 @@ static void test_picture_looks_up_as_the_cache(void **state)
     fixture_end();
 }
 
-static void add_place(void *data, uint64_t place, const float rgba[4])
+static void add_place(void *data, uint64_t place, const float *numbers, uint32_t count)
 {
     double *by_place = data;
-    for (uint32_t c = 0; c < 4; ++c)
-        by_place[place + c] += (double)rgba[c];
+    for (uint32_t i = 0; i < count; ++i)
+        by_place[place + i] += (double)numbers[i];
 }
 
 /* <lookup of t, w> = <t, spread of w>, level by level, and by level 0 alone. */

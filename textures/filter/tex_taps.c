@@ -118,13 +118,19 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
                         void (*visit)(void *data, const TapTexels *tap), void *data)
 {
     Visit v = {.lookup = lk, .visit = visit, .data = data};
+    LanePlace place, alike; /* neighbours often have one footprint */
+    uint32_t known = UINT32_MAX;
     for (v.lane = first_lane; v.lane < lk->request->lane_count; ++v.lane) {
         if (!(lk->request->lane_mask >> v.lane & 1u))
             continue;
-        LanePlace place;
-        place_lane(lk, v.lane, NULL, &place);
-        if (place.has_place)
-            visit_lane(&v, &place);
+        bool is_alike = known != UINT32_MAX && have_equal_footprints(lk->request, v.lane, known);
+        place_lane(lk, v.lane, is_alike ? &alike : NULL, &place);
+        if (!place.has_place)
+            continue;
+        if (!is_alike)
+            alike.footprint = place.footprint;
+        known = v.lane;
+        visit_lane(&v, &place);
     }
 }
 

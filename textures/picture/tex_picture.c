@@ -196,12 +196,17 @@ static void spread_tap(void *data, const TapTexels *tap)
 {
     const Spread *s = data;
     const float *const weights[3] = {tap->weights, tap->slopes_s, tap->slopes_t};
-    for (uint32_t k = 0; k < 4; ++k) {
-        float rgba[CHANNELS] = {0};
-        for (uint32_t row = 0; row < s->row_count; ++row)
-            rgba[row % CHANNELS] +=
-                weights[row / CHANNELS][k] * s->adjoints[row * s->lane_count + tap->lane];
-        s->add(s->data, place_of(s->picture, tap, k), rgba);
+    float numbers[4][CHANNELS] = {{0}};
+    for (uint32_t row = 0; row < s->row_count; ++row) {
+        float adjoint = s->adjoints[row * s->lane_count + tap->lane];
+        for (uint32_t k = 0; k < 4; ++k)
+            numbers[k][row % CHANNELS] += weights[row / CHANNELS][k] * adjoint;
+    }
+    for (uint32_t k = 0; k < 4; k += 2) { /* left and right */
+        bool are_beside = tap->x[k + 1] == tap->x[k] + 1;
+        s->add(s->data, place_of(s->picture, tap, k), numbers[k], are_beside ? 8 : 4);
+        if (!are_beside)
+            s->add(s->data, place_of(s->picture, tap, k + 1), numbers[k + 1], 4);
     }
 }
 

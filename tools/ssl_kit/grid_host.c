@@ -116,12 +116,14 @@ typedef struct TexelAddition {
     Error *err;
 } TexelAddition;
 
-static void add_texel(void *data, uint64_t place, const float rgba[TEX_PICTURE_CHANNELS])
+static void add_texels(void *data, uint64_t place, const float *numbers, uint32_t count)
 {
     const TexelAddition *a = data;
-    bool has_any = rgba[0] != 0.0f || rgba[1] != 0.0f || rgba[2] != 0.0f || rgba[3] != 0.0f;
+    bool has_any = false;
+    for (uint32_t i = 0; i < count; ++i)
+        has_any |= numbers[i] != 0.0f;
     if (has_any && a->err->code == STATUS_OK)
-        (void)!ssl_texel_sum_add(a->sum, place, rgba, TEX_PICTURE_CHANNELS, a->err);
+        (void)!ssl_texel_sum_add(a->sum, place, numbers, count, a->err);
 }
 
 static void add_adjoints(SslHost *host, const SslTexCall *call)
@@ -133,7 +135,7 @@ static void add_adjoints(SslHost *host, const SslTexCall *call)
         return;
     TexelAddition addition = {sum, &caller->err};
     const TexRequest request = request_of(caller->host, call);
-    tex_picture_spread(picture, &request, call->result, add_texel, &addition);
+    tex_picture_spread(picture, &request, call->result, add_texels, &addition);
 }
 
 static void look_up(SslHost *host, const SslTexCall *call)

@@ -125,6 +125,18 @@ static void test_film_values_become_fixed_point(void **state)
     check_accum(0x1p38f, 0, 1ll << 38);
     check_accum(-0x1.fffffep37f, 0, -(0x1ffffffll << 13) + (1ll << 13));
     check_accum(3.14159274f, 0x243f6c0000000000ull, 3);
+    check_accum(0x1.fffffep-2f, 0x7fffff8000000000ull, 0);
+    check_accum(-0x1.fffffep-2f, 0x8000008000000000ull, -1);
+    for (uint32_t i = 0; i < 1000000; ++i) { /* a float is as the double that it is */
+        uint32_t bits = (uint32_t)hash_mix64(i);
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        if (!(fabsf(value) < 0x1p62f))
+            continue;
+        AccumWide own = accum_wide_from_float(value);
+        AccumWide other = accum_wide_from_double((double)value);
+        assert_true(own.lo == other.lo && own.hi == other.hi);
+    }
 }
 
 static void test_film_sums_are_exact(void **state)
