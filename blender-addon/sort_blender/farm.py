@@ -197,6 +197,7 @@ def plan_words(context: bpy.types.Context, folder: Path, layers: set[str], repor
         words += [name, named[name]] if name in named else []
     words += ["--", "--filter-width", f"{job.filter_width_px:g}", "--texture-memory", f"{job.texture_memory_mib}M", *job.denoising]
     words += [word for name, value in named.items() if name not in OF_THE_PLAN for word in (name, value)]
+    words += ["--exr-type", "float"] if scene.render.image_settings.color_depth == "32" else []
     words += ["--aov", ",".join(job.layers)] if job.layers else []
     words += [] if settings.farm_packs_images else ["--texture-path", process.filesystem_root()]
     return tuple(words)
