@@ -73,8 +73,8 @@ const IrOpInfo *ir_op_info(IrOp op);
 /* Whether the instruction's site is a texture site. */
 static inline bool ir_has_texture_site(IrOp op)
 {
-    return op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D || op == IR_TEXELS ||
-           op == IR_TEX_ADJ;
+    return op == IR_TEX_AUTO || op == IR_TEX_AUTO_D || op == IR_TEX || op == IR_TEX_D ||
+           op == IR_TEXELS || op == IR_TEX_ADJ;
 }
 
 /* What is read of a global or an attribute. EXISTS is for attributes only: whether the point has it. */

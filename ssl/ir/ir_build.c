@@ -562,6 +562,19 @@ void ir_build_tex_auto(IrBuilder *b, uint32_t site, const IrValue coord[3], IrVa
                   out_rgba);
 }
 
+void ir_build_tex_auto_d(IrBuilder *b, uint32_t site, const IrValue coord[3],
+                         IrValue out_results[12])
+{
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_TEX_AUTO_D,
+                               .site = site,
+                               .args = coord,
+                               .types = texture_types,
+                               .arg_count = 3,
+                               .result_count = 12},
+                  out_results);
+}
+
 void ir_build_tex(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_rgba[4])
 {
     ir_build_inst(b,

@@ -65,6 +65,8 @@ IrValue ir_build_closure_scale(IrBuilder *b, IrValue closure, IrValue r, IrValue
  * of TEX_D are rgba, d_ds rgba, d_dt rgba. */
 void ir_build_tex_auto(IrBuilder *b, uint32_t site, const IrValue coord[3], IrValue out_rgba[4]);
 void ir_build_tex(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_rgba[4]);
+void ir_build_tex_auto_d(IrBuilder *b, uint32_t site, const IrValue coord[3],
+                         IrValue out_results[12]);
 void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_results[12]);
 /* Appends a call. The result types are parameters because the callee may not be built yet. */
 /* Puts question `row` of the host's table. */

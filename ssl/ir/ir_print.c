@@ -103,6 +103,7 @@ static void print_imm(Printer *p, const IrInst *inst)
         strbuf_printf(out, " fault %u", inst->site);
         break;
     case IR_TEX_AUTO:
+    case IR_TEX_AUTO_D:
     case IR_TEX:
     case IR_TEX_D:
     case IR_TEXELS:

@@ -265,6 +265,7 @@ static Status verify_tables(Verifier *v, IrInstId id)
         EXPECT(v, id, inst->site < m->fault_sites.count, "no fault site %u", inst->site);
         return STATUS_OK;
     case IR_TEX_AUTO:
+    case IR_TEX_AUTO_D:
     case IR_TEX:
     case IR_TEX_D:
     case IR_TEXELS:

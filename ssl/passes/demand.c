@@ -91,6 +91,7 @@ static void walk_inst(Walk *w, const IrInst *inst)
         want_args(w, inst, 1, 2);
         return;
     case IR_TEX_AUTO:
+    case IR_TEX_AUTO_D:
         want_args(w, inst, 2, w->table->all);
         return;
     case IR_TEX_ADJ: /* an adjoint's own derivatives are not asked for */

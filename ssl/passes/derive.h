@@ -77,6 +77,16 @@ void derive_refuse_size(Derive *d);
 uint8_t *derive_activity(const Derive *d, const IrFunc *f, const uint8_t *active_params,
                          bool is_backward);
 
+/* Builds the derivatives of a lookup's rgba by s and by t. coord: those of the lookup, in the builder. */
+void derive_lookup_slopes(IrBuilder *b, const IrInst *lookup, const IrValue *coord,
+                          IrValue out_slopes[2][4]);
+/* Returns slope * tangent, of a coordinate or of what is looked up, which is zero where the slope is. */
+IrValue derive_by_coordinate(IrBuilder *b, IrValue coord, IrValue slope, IrValue tangent,
+                             bool keeps_nan);
+/* Reports a derivative of a lookup by its coordinates that is not known. */
+void derive_refuse_lookup(Derive *d, const IrInst *inst, const char *why);
+#define DERIVE_SECOND_ORDER "it is one of second order"
+
 /* --- derive_forward.c --- */
 /* Values of a builder: parameters of `f` and their tangents go in, results and their tangents come out; 0: zero. */
 typedef struct DeriveForward {

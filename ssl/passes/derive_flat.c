@@ -1,6 +1,7 @@
-/* Flattening, and activity. */
+/* Flattening, activity, and lookups. */
 #include "base/check.h"
 #include "ssl/passes/derive.h"
+#include "ssl/passes/partials.h"
 #include "ssl/passes/pass.h"
 #include "ssl/report.h"
 
@@ -124,6 +125,37 @@ void derive_refuse_size(Derive *d)
     d->has_failed = true;
 }
 
+/* --- lookups ------------------------------------------------------------------------------------ */
+
+void derive_lookup_slopes(IrBuilder *b, const IrInst *lookup, const IrValue *coord,
+                          IrValue out_slopes[2][4])
+{
+    IrValue results[12];
+    if (lookup->op == IR_TEX_AUTO)
+        ir_build_tex_auto_d(b, lookup->site, coord, results);
+    else
+        ir_build_tex_d(b, lookup->site, coord, results);
+    for (uint32_t i = 0; i < 8; ++i)
+        out_slopes[i / 4][i % 4] = results[4 + i];
+}
+
+IrValue derive_by_coordinate(IrBuilder *b, IrValue coord, IrValue slope, IrValue tangent,
+                             bool keeps_nan)
+{
+    const IrValue args[2] = {coord, slope}, tangents[2] = {tangent, 0};
+    return ir_tangent_by_paths(b, IR_FMUL, args, 0, tangents, keeps_nan);
+}
+
+void derive_refuse_lookup(Derive *d, const IrInst *inst, const char *why)
+{
+    if (d->has_failed)
+        return;
+    report(d->diags, DERIVATIVE_TEXTURE, inst->span.end ? inst->span : d->facts->span, why);
+    report(d->diags, NOTE_WRITE, (Span){0},
+           "detach(...) around its coordinates, if this derivative may be left out");
+    d->has_failed = true;
+}
+
 /* --- activity --------------------------------------------------------------------------------- */
 
 typedef struct Activity {
@@ -206,6 +238,7 @@ static void walk_inst(Activity *a, const IrInst *inst)
         is_active = any_active(a, inst, 1);
         break;
     case IR_TEX_AUTO:
+    case IR_TEX_AUTO_D:
     case IR_TEX:
     case IR_TEX_D:
         is_active = any_active(a, inst, 2);

@@ -1,6 +1,7 @@
 /* Forward mode for fwd_diff: a copy of a flat function that computes tangents beside each active value, one for each
  * direction. */
 #include "base/check.h"
+#include "ssl/ir/ir_arith.h"
 #include "ssl/passes/derive.h"
 #include "ssl/passes/partials.h"
 #include "ssl/report.h"
@@ -162,14 +163,44 @@ static void differentiate(IrClone *c, const IrInst *inst)
     }
 }
 
-static void refuse_lookup(Derive *d, const IrInst *inst)
+/* d rgba / ds s' + d rgba / dt t': which level and which texels are read has no derivative. */
+static void differentiate_lookup(IrClone *c, const IrInst *inst)
 {
-    if (!d->has_failed)
-        report(d->diags, DERIVATIVE_TEXTURE, inst->span.end ? inst->span : d->facts->span, NULL);
-    if (!d->has_failed)
-        report(d->diags, NOTE_WRITE, (Span){0},
-               "detach(u) and detach(v) as its coordinates, if this derivative may be left out");
-    d->has_failed = true;
+    const Forward *w = forward_of(c);
+    IrValue small[IR_CLONE_SMALL], slopes[2][4];
+    const IrValue *source = ir_args(c->from, inst), *coord = ir_clone_args(c, inst, small);
+    derive_lookup_slopes(c->to, inst, coord, slopes);
+    for (uint32_t k = 0; k < w->count; ++k)
+        for (uint32_t i = 0; i < 4; ++i) {
+            IrValue sum = 0;
+            for (uint32_t axis = 0; axis < 2; ++axis) {
+                IrValue tangent = tangents_of(c, source[axis])[k];
+                if (!tangent)
+                    continue;
+                IrValue term = derive_by_coordinate(c->to, coord[axis], slopes[axis][i], tangent,
+                                                    w->derive->is_for_host);
+                sum = sum ? ir_add(c->to, sum, term) : term;
+            }
+            set_tangent(c, inst->result_first + i, k, sum);
+        }
+}
+
+/* Whether ddx of something that is derived, and a lookup at coordinates that are, stand in one function: the former's derivative
+ * may need the second one of the latter. */
+static void check_second_order(Forward *w, const IrFunc *f)
+{
+    IrInstId lookup = 0;
+    bool has_screen = false;
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
+        const IrInst *inst = ir_inst(f, i);
+        bool is_lookup = inst->op == IR_TEX_AUTO || inst->op == IR_TEX;
+        if (is_lookup && w->active[inst->result_first])
+            lookup = i;
+        if ((inst->op == IR_DDX || inst->op == IR_DDY) && w->active[ir_args(f, inst)[0]])
+            has_screen = true;
+    }
+    if (lookup && has_screen)
+        derive_refuse_lookup(w->derive, ir_inst(f, lookup), DERIVE_SECOND_ORDER);
 }
 
 /* Returns a site with the options of another, for a texture of tangents: where there is no texel, there is no tangent. */
@@ -201,8 +232,10 @@ static void look_up_tangent(IrClone *c, const IrInst *inst)
     else
         ir_build_tex(c->to, site, coord, tangents);
     for (uint32_t i = 0; i < 4; ++i) {
+        IrValue by_coordinates = tangents_of(c, source[coord_count + i])[0];
         c->map[inst->result_first + i] = c->map[source[coord_count + i]];
-        set_tangent(c, inst->result_first + i, 0, tangents[i]);
+        set_tangent(c, inst->result_first + i, 0,
+                    by_coordinates ? ir_add(c->to, tangents[i], by_coordinates) : tangents[i]);
     }
 }
 
@@ -230,8 +263,14 @@ static bool visit(IrClone *c, IrInstId id)
         return true;
     case IR_TEX_AUTO:
     case IR_TEX:
+        ir_clone_copy(c, id);
         if (w->active[inst->result_first])
-            refuse_lookup(w->derive, inst);
+            differentiate_lookup(c, inst);
+        return true;
+    case IR_TEX_AUTO_D:
+    case IR_TEX_D:
+        if (w->active[inst->result_first])
+            derive_refuse_lookup(w->derive, inst, DERIVE_SECOND_ORDER);
         return false;
     default:
         break;
@@ -251,6 +290,7 @@ void derive_forward_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBu
                  .count = io->count,
                  .tangents =
                      ARENA_ARRAY(d->module->arena, IrValue, (size_t)f->values.count * io->count)};
+    check_second_order(&w, f);
     IrClone c = ir_clone_begin(d->module, f, b, &hooks, &w);
     const IrRegion *body = ir_region(f, f->body);
     for (uint32_t i = 0; i < body->param_count; ++i) {

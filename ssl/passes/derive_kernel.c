@@ -87,6 +87,7 @@ static void bind_lookup(IrClone *c, IrInstId id, const IrKernelInput *texture)
     const IrInst *inst = ir_inst(c->from, id);
     IrValue args[COORDS_MAX + RESULTS_MAX + CHANNELS], results[RESULTS_MAX];
     uint32_t count = 0;
+    ASSERT(inst->arg_count <= COORDS_MAX && inst->result_count <= RESULTS_MAX);
     ir_clone_copy(c, id);
     for (uint32_t i = 0; i < inst->arg_count; ++i)
         args[count++] = c->map[ir_args(c->from, inst)[i]];

@@ -182,12 +182,32 @@ static void refuse(Reverse *r, const IrInst *inst)
                "of the function without [Filtered]");
         return;
     }
-    if (inst->op == IR_DDX || inst->op == IR_DDY)
-        report(d->diags, DERIVATIVE_SCREEN, span, inst->op == IR_DDX ? "ddx" : "ddy");
-    else
-        report(d->diags, DERIVATIVE_TEXTURE, span, NULL);
+    report(d->diags, DERIVATIVE_SCREEN, span, inst->op == IR_DDX ? "ddx" : "ddy");
     report(d->diags, NOTE_WRITE, (Span){0},
            "detach(...) around it, if this derivative may be left out");
+}
+
+/* --- lookups ---------------------------------------------------------------------------------- */
+
+/* From rgba to s and t: which level and which texels are read has no derivative. */
+static void back_lookup(Reverse *r, const IrInst *inst)
+{
+    IrValue small[IR_CLONE_SMALL], slopes[2][4];
+    const IrValue *source = ir_args(r->f, inst);
+    const IrValue *coord = ir_clone_args(r->clone, inst, small);
+    ASSERT(inst->result_count >= 4);
+    for (uint32_t i = 4; i < inst->result_count; ++i)
+        if (r->adjoints[inst->result_first + i])
+            derive_refuse_lookup(r->derive, inst, DERIVE_SECOND_ORDER);
+    derive_lookup_slopes(r->b, inst, coord, slopes);
+    for (uint32_t k = 0; k < 2; ++k)
+        for (uint32_t i = 0; i < 4; ++i) {
+            IrValue adjoint = r->adjoints[inst->result_first + i];
+            if (adjoint && r->active[source[k]])
+                add(r, source[k],
+                    derive_by_coordinate(r->b, coord[k], slopes[k][i], adjoint,
+                                         r->derive->is_for_host));
+        }
 }
 
 /* --- texels ----------------------------------------------------------------------------------- */
@@ -200,6 +220,7 @@ static void back_texels(Reverse *r, const IrInst *inst)
     const IrValue *source = ir_args(r->f, inst);
     uint32_t coord_count = inst->arg_count - inst->result_count - CHANNELS;
     IrValue args[COORDS_MAX + RESULTS_MAX], results[CHANNELS];
+    ASSERT(coord_count <= COORDS_MAX && inst->result_count <= RESULTS_MAX);
     for (uint32_t i = 0; i < coord_count; ++i)
         args[i] = r->clone->map[source[i]];
     for (uint32_t i = 0; i < inst->result_count; ++i) {
@@ -739,6 +760,11 @@ static void walk_back(Reverse *r, IrRegionId region)
         case IR_TEX_AUTO:
         case IR_TEX:
         case IR_TEX_D:
+            back_lookup(r, inst);
+            break;
+        case IR_TEX_AUTO_D:
+            derive_refuse_lookup(r->derive, inst, DERIVE_SECOND_ORDER);
+            break;
         case IR_DDX:
         case IR_DDY:
             refuse(r, inst);

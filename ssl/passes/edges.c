@@ -453,7 +453,7 @@ static void copy_there(Edges *e, const IrInst *inst)
 /* The derivative of a lookup by coordinates, and the mixed ones of ddx, are not known, nor are those over edges. */
 static void refuse_unknown(Edges *e, const IrInst *inst)
 {
-    bool is_lookup = inst->op == IR_TEX_AUTO || inst->op == IR_TEX;
+    bool is_lookup = ir_has_texture_site((IrOp)inst->op);
     bool jumps = false;
     if (!is_lookup && inst->op != IR_DDX && inst->op != IR_DDY)
         return;
@@ -463,7 +463,7 @@ static void refuse_unknown(Edges *e, const IrInst *inst)
         return;
     Span span = inst->span.end ? inst->span : e->derive->facts->span;
     if (is_lookup)
-        report(e->derive->diags, DERIVATIVE_TEXTURE, span, NULL);
+        report(e->derive->diags, DERIVATIVE_TEXTURE, span, "its coordinates have edges");
     else
         report(e->derive->diags, DERIVATIVE_SCREEN, span, inst->op == IR_DDX ? "ddx" : "ddy");
     report(e->derive->diags, NOTE_WRITE, (Span){0},

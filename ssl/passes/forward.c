@@ -186,18 +186,25 @@ static void differentiate(IrClone *c, const IrInst *inst)
 
 /* --- textures --------------------------------------------------------------------------------- */
 
+/* Makes seven coordinates of s t blur. */
+static void add_footprint(IrClone *c, const IrValue source[3], IrValue coord[7])
+{
+    for (uint32_t i = 0; i < 2; ++i)
+        coord[i] = c->map[source[i]];
+    for (uint32_t i = 0; i < 4; ++i) /* ds_dx dt_dx ds_dy dt_dy */
+        coord[2 + i] = zero_unless(c, tangents_of(c, source[i & 1])[i >> 1]);
+    coord[6] = c->map[source[2]];
+}
+
 static void make_lookup(IrClone *c, const IrInst *inst)
 {
     const IrValue *source = ir_args(c->from, inst);
     IrValue coord[7], results[12];
-    bool is_auto = inst->op == IR_TEX_AUTO;
     uint8_t mask = 0;
-    for (uint32_t i = 0; i < 2; ++i)
+    if (inst->op == IR_TEX_AUTO)
+        add_footprint(c, source, coord);
+    for (uint32_t i = 0; i < 7 && inst->op == IR_TEX; ++i)
         coord[i] = c->map[source[i]];
-    for (uint32_t i = 0; i < 4; ++i) /* ds_dx dt_dx ds_dy dt_dy */
-        coord[2 + i] =
-            is_auto ? zero_unless(c, tangents_of(c, source[i & 1])[i >> 1]) : c->map[source[2 + i]];
-    coord[6] = c->map[source[inst->arg_count - 1]];
     for (uint32_t i = 0; i < 4; ++i)
         mask |= demand_of(c, inst->result_first + i);
     if (has_tangent(c, source[0], mask) || has_tangent(c, source[1], mask))
@@ -221,6 +228,16 @@ static void make_lookup(IrClone *c, const IrInst *inst)
     }
 }
 
+/* Gives the derivatives of a lookup by its coordinates the footprint that the lookup has. */
+static void make_slopes(IrClone *c, const IrInst *inst)
+{
+    IrValue coord[7], results[12];
+    add_footprint(c, ir_args(c->from, inst), coord);
+    ir_build_tex_d(c->to, inst->site, coord, results);
+    for (uint32_t i = 0; i < 12; ++i)
+        c->map[inst->result_first + i] = results[i];
+}
+
 /* Gives an adjoint of a lookup the footprint that the lookup has. */
 static void make_adjoint(IrClone *c, IrInstId id)
 {
@@ -232,12 +249,9 @@ static void make_adjoint(IrClone *c, IrInstId id)
         ir_clone_copy(c, id);
         return;
     }
-    for (uint32_t i = 0; i < 2; ++i)
-        args[i] = c->map[source[i]];
+    add_footprint(c, source, args);
     for (uint32_t i = 0; i < 4; ++i)
-        args[2 + i] = zero_unless(c, tangents_of(c, source[i & 1])[i >> 1]);
-    for (uint32_t i = 0; i < 5; ++i) /* blur, adjoints */
-        args[6 + i] = c->map[source[2 + i]];
+        args[7 + i] = c->map[source[3 + i]];
     const IrNewInst made = {.op = IR_TEX_ADJ,
                             .site = inst->site,
                             .args = args,
@@ -422,6 +436,9 @@ static bool visit(IrClone *c, IrInstId id)
     case IR_TEX_AUTO:
     case IR_TEX:
         make_lookup(c, inst);
+        return true;
+    case IR_TEX_AUTO_D:
+        make_slopes(c, inst);
         return true;
     case IR_TEX_ADJ:
         make_adjoint(c, id);

@@ -104,6 +104,9 @@ static void walk_inst(Walk *w, const IrInst *inst)
     case IR_DETACH: /* ddx sees through it */
         bits = union_of_args(w, inst, 1);
         break;
+    case IR_TEX_AUTO_D: /* only its derivatives are read */
+        bits = union_of_args(w, inst, 2) ? IR_LINEAGE_SECOND : 0;
+        break;
     case IR_TEX_AUTO:
     case IR_TEX:
         bits = union_of_args(w, inst, 2); /* s and t */

@@ -21,12 +21,23 @@ static bool is_ordinary(double x)
     return fabs(x) < 1e12;
 }
 
+/* Gives the textures of a GridHost that are not set. */
+static void look_up_ramp(void *data, const SslTextureSite *site, const double coord[7],
+                         double out[12])
+{
+    const double s = coord[0], t = coord[1];
+    const double ramp[12] = {s, t, s + t, 1, 1, 0, 1, 0, 0, 1, 1, 0};
+    SORT_UNUSED(data);
+    SORT_UNUSED(site);
+    memcpy(out, ramp, sizeof ramp);
+}
+
 /* Returns a complaint, or NULL. */
 static const char *check_point(Front *f, const IrModule *m, double x, int32_t n, bool detaches,
                                Tally *tally)
 {
     EvalPoint *point = ARENA_NEW(f->arena, EvalPoint);
-    *point = (EvalPoint){.mode = EVAL_DUAL};
+    *point = (EvalPoint){.mode = EVAL_DUAL, .texture = look_up_ramp};
     point->globals[0][0][0] = x;
     point->globals[0][1][0] = 1; /* d x / d x */
     point->globals[2][0][0] = n;

@@ -244,6 +244,13 @@ static const char *const cases[] = {
     /* With footprints; at coordinates that another texture gives. */
     "y = texture2d_sample<wood>(p.x, p.y, 0.1, 0, 0, 0.2, wrap = \"clamp\").r; "
     "z = texture2d_sample<wood>(p.x, p.y, blur = 0.1).g;",
+    /* At coordinates that parameters and texels decide. */
+    "y = texture2d_sample<stone>(k * p.x, p.y + k).r; z = both(float2(k, 0.3)).x * k;",
+    "y = texture2d_sample<stone>(texture2d_sample<wood>(p.x, k * p.y).r, p.x * k).g; z = both(k * "
+    "both(p).xy).z;",
+    "float2 q = p; for (int i = 0; i < n; ++i) q = k * both(q).xy + 0.1 * q; y = q.x; z = q.y;",
+    "y = texture2d_sample<wood>(k * p.x, p.y, k, 0, 0, 0.2, blur = k).r; if (p.x > 0.4) z = both(p "
+    "* y).w;",
     /* What ddx of a lookup depends on. */
     "y = ddx(texture2d_sample<wood>(p.x, p.y).r) * k; z = ddy(both(p).x * k + p.y);",
     "const float4 c = both(p); y = ddx(c.x) * c.y + ddy(texture2d_sample<stone>(p.x + p.y, "
@@ -300,6 +307,20 @@ static void check_texels(const char *name, const SslUnit *unit, const SslUnit *b
         }
 }
 
+static void check_k(const char *name, const SslUnit *unit, const SslUnit *back, uint32_t index,
+                    Arena *arena)
+{
+    const double weights[2] = {0.7, -1.3}, k = 0.75, h = 1e-7;
+    Grid g;
+    fill_grid(&g, index);
+    double gradient = evaluate(back, &g, index, k, 0, weights, &all, arena).values[4].elements->v;
+    double difference = (weighted(unit, &g, index, k + h, weights, arena) -
+                         weighted(unit, &g, index, k - h, weights, arena)) /
+                        (2 * h);
+    if (!(fabs(difference - gradient) <= 2e-6 * (1 + fabs(gradient))))
+        fail_msg("%s, point %u: by k %.9g and not %.9g", name, index, gradient, difference);
+}
+
 static void test_texels(void **state)
 {
     for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
@@ -311,6 +332,7 @@ static void test_texels(void **state)
         assert_string_equal(ssl_unit_info(back)->outputs[0].name, "gradient(texture2d<wood>)");
         for (uint32_t index = 1; index < 14; ++index) {
             check_texels(cases[i], unit, back, index, arena);
+            check_k(cases[i], unit, back, index, arena);
             arena_reset(arena);
         }
         ssl_unit_release(back);
@@ -595,8 +617,8 @@ static void test_refused(void **state)
     static const struct {
         const char *text, *code;
     } rows[] = {
-        /* at coordinates that texels decide */
-        {"y = texture2d_sample<stone>(texture2d_sample<wood>(0, 0).r, 0).g; z = 0; }", "S0819"},
+        /* the second derivative by coordinates */
+        {"y = ddx(texture2d_sample<stone>(k * global_value<uv>.x, 0).g); z = 0; }", "S0819"},
         /* in a function that calls itself */
         {"y = again(k, 3); z = 0; }", "S0825"},
         /* in one with a derivative of its own */

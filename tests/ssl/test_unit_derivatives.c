@@ -860,7 +860,7 @@ static void test_refusals(void **state)
         "shader s(float a = 1, int n = 1, out float y, out int k, out closure c, out matrix m,"
         "         out color t) {"
         "  y = a; k = n; m = matrix(a); c = make_closure<Lambert>(color(a));"
-        "  t = texture2d_sample<wood>(a, a); }");
+        "  t = color(ddx(texture2d_sample<wood>(a * global_value<uv>.x, a).r)); }");
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         Error err = {0};
         SslUnit *made;

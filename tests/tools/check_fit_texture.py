@@ -69,6 +69,23 @@ def check_texture_recovered(folder):
     expect((folder / "found.png").read_bytes().startswith(b"\x89PNG"), "no PNG")
 
 
+def check_texture_moves(folder):
+    """Where a texture is, and how large, comes out of a picture, too: lookups have derivatives by their coordinates."""
+    paint(folder)
+    (folder / "moved.ssl").write_text("texture2d paint; shader moved(float left = 0 [[ float min = -0.2, float max = 0.2 ]], "
+                                      "float size = 1 [[ float min = 0.8, float max = 1.25 ]], out color c) { const float2 p = global_value<uvw>.xy;"
+                                      " c = texture2d_sample<paint>(size * p.x + left, p.y); }")
+    made = run("sslc", "run", "moved.ssl", "--size", "64x64", "-t", "paint=picture:paint.exr", "-p", "left=0.04", "-p", "size=1.06", "-o", "moved.exr",
+               folder=folder)
+    expect(made.returncode == 0, made.stderr)
+    common = ["sslc", "fit", "moved.ssl", "--target", "moved.exr", "-t", "paint=picture:paint.exr"]
+    done = run(*common, "-n", 300, "--quiet", folder=folder)
+    found = dict(re.findall(r"^(\w+)=(.*)$", done.stdout, re.MULTILINE))
+    expect(abs(float(found["left"]) - 0.04) < 1e-3 and abs(float(found["size"]) - 1.06) < 1e-3, f"{done.stdout}{done.stderr}")
+    done = run(*common, "--check-gradients", "-p", "left=0.037", "-f", "left", "-f", "size", folder=folder)
+    expect(done.returncode == 0 and "differs" not in done.stdout, done.stdout)
+
+
 def check_texture_bits(folder):
     """Nothing depends on threads, on the memory for gradients, or on an interruption."""
     paint(folder)
@@ -124,4 +141,4 @@ def check_texture_messages(folder):
 
 
 
-run_checks(check_texture_recovered, check_texture_bits, check_texture_gradients, check_texture_messages)
+run_checks(check_texture_recovered, check_texture_moves, check_texture_bits, check_texture_gradients, check_texture_messages)

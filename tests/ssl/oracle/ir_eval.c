@@ -714,6 +714,7 @@ static void run_region(Eval *e, Frame *fr, IrRegionId region)
             run_call(e, fr, inst);
             break;
         case IR_TEX_AUTO:
+        case IR_TEX_AUTO_D:
         case IR_TEX:
         case IR_TEX_D:
             eval_texture(e, fr, inst);

@@ -10,6 +10,7 @@ typedef struct Writer {
     StrBuf *out;
     uint32_t locals, depth, loops, level; /* level: of the function, which calls those below it */
     bool in_loop, detaches, looks_up;
+    bool detaches_places; /* of lookups, some */
 } Writer;
 
 static uint32_t draw(Writer *w, uint32_t count)
@@ -112,16 +113,20 @@ static void lookup(Writer *w, uint32_t depth)
     static const char *const textures[] = {"wood", "stone"};
     static const char *const options[] = {"", ", wrap = \"clamp\"", ", blur = 0.1",
                                           ", filter = \"bilinear\""};
-    strbuf_printf(w->out, "texture2d_sample_rgba<%s>(detach(", textures[draw(w, 2)]);
+    /* The functions below `f` have derivatives of derivatives taken, and those by coordinates are not there. */
+    const char *open = w->level < 2 || (w->detaches_places && draw(w, 2)) ? "detach(" : "(";
+    const char *next = w->level < 2 || (w->detaches_places && draw(w, 2)) ? "detach(" : "(";
+    strbuf_printf(w->out, "texture2d_sample_rgba<%s>(%s", textures[draw(w, 2)], open);
     expr(w, depth - 1);
-    text(w, "), detach(");
+    strbuf_printf(w->out, "), %s", next);
     expr(w, depth - 1);
     strbuf_printf(w->out, ")%s).%c", options[draw(w, 4)], "xyzw"[draw(w, 4)]);
 }
 
 static void expr(Writer *w, uint32_t depth)
 {
-    if (depth > 0 && w->looks_up && draw(w, 6) == 0) {
+    bool may_look_up = w->looks_up && (w->level == 2 || w->detaches_places);
+    if (depth > 0 && may_look_up && draw(w, 6) == 0) {
         lookup(w, depth);
         return;
     }
@@ -410,7 +415,10 @@ static void functions(Writer *w)
 
 void write_texel_program(uint64_t seed, StrBuf *out)
 {
-    Writer w = {.state = (seed + 1) * 0x9E3779B97F4A7C15u, .out = out, .looks_up = true};
+    Writer w = {.state = (seed + 1) * 0x9E3779B97F4A7C15u,
+                .out = out,
+                .looks_up = true,
+                .detaches_places = true};
     text(&w, "texture2d wood;\ntexture2d stone;\n");
     functions(&w);
     text(&w,
@@ -424,6 +432,8 @@ void write_diff_program(uint64_t seed, StrBuf *out)
 {
     Writer w = {.state = seed * 0x9E3779B97F4A7C15u, .out = out, .detaches = seed % 4 == 0};
     char numbers[11][16];
+    w.looks_up = seed % 3 == 0;
+    text(&w, w.looks_up ? "texture2d wood;\ntexture2d stone;\n" : "");
     functions(&w);
     for (uint32_t i = 0; i < 11; ++i)
         snprintf(numbers[i], sizeof numbers[i], "%.4f", ((double)draw(&w, 64) - 32.0) / 16.0);

@@ -11,10 +11,10 @@
  *   value   w by the values, of inputs that move along the tangent with global x: its derivative by x is jw, too
  *   same    the same of the value that fwd_diff gives
  *   twice   as jw, of another call beside the first with tangents twice as long
- * Where the seed is a multiple of four, the source has detach and no_diff, and jw is not the derivative of value. */
+ * Where the seed is a multiple of three, the textures `wood` and `stone` are looked up; of four, the source has detach and no_diff, and jw is not the derivative of value. */
 void write_diff_program(uint64_t seed, StrBuf *out);
 
-/* Writes a source whose functions look up the textures `wood` and `stone`, at coordinates without derivatives. Its shader has a
+/* Writes a source whose functions look up the textures `wood` and `stone`, also at coordinates with derivatives. Its shader has a
  * parameter k, reads the globals x and n, and has the float outputs y and z. */
 void write_texel_program(uint64_t seed, StrBuf *out);
 
