@@ -3,65 +3,90 @@
 #include "sort/sampling/mis.h"
 #include "sort/shade/ssl_tables.h"
 
-static uint32_t one_less(uint32_t limit)
+uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth)
 {
-    return limit > 0 ? limit - 1 : 0;
-}
-
-uint32_t caustic_paths_room(const SceneSettings *settings)
-{
-    if (settings->max_diffuse < 2)
-        return 0;
-    return minu(one_less(settings->max_depth),
-                minu(one_less(settings->max_glossy), one_less(settings->max_transmission)));
+    uint32_t most =
+        minu(settings->max_depth, minu(settings->max_glossy, settings->max_transmission));
+    if (depth > 0)
+        most = minu(most, settings->max_diffuse);
+    return settings->max_diffuse > 1 && most > depth ? most - depth - 1 : 0;
 }
 
 Status caustic_paths_create(Wave *w, Arena *arena, Error *err)
 {
     uint32_t materials = w->shared->scene->material_count;
     LightPaths *p = w->light_paths;
-    p->stride = CAUSTIC_PATH_STRIDE;
-    p->room = caustic_paths_room(w->shared->settings);
-    p->passes = ARENA_ARRAY(arena, bool, materials + 1);
-    if (!p->passes)
+    p->is_trial = w->shared->caustic_stride == 0;
+    p->stride = p->is_trial ? 1 : w->shared->caustic_stride;
+    p->per_sample = 1.0f / (p->per_pixel * (float)(p->is_trial ? CAUSTIC_STRIDE_TRIED : p->stride));
+    p->is_known = ARENA_ARRAY(arena, bool, materials + 1);
+    if (!p->is_known)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     for (uint32_t m = 0; m < materials; ++m) {
         const MaterialProgram *program =
             &material_set_get(w->shared->materials, m)->programs[SSL_KERNEL_SHADE];
         uint64_t reads =
             program->info ? program->info->globals_value | program->info->globals_derivs : 0;
-        p->passes[m] = !program->reads_bounces && !program->reads_counts &&
-                       !(reads >> GLOBAL_ray_length & 1) && !(reads >> GLOBAL_path_depth & 1);
+        p->is_known[m] = !program->reads_bounces && !program->reads_counts &&
+                         !(reads >> GLOBAL_ray_length & 1) && !(reads >> GLOBAL_path_depth & 1);
     }
     return STATUS_OK;
 }
 
-bool caustic_paths_pass(const Wave *w, uint32_t instance, uint32_t material)
+bool caustic_paths_cast(const Wave *w, uint32_t instance)
 {
-    return w->shared->scene->instances[instance].is_caustics_caster &&
-           w->light_paths->passes[material];
+    return caustic_emission_casts(w->shared->caustic_emission, instance);
 }
 
-bool caustic_paths_reach(const Wave *w, uint32_t instance)
+bool caustic_paths_light(const Wave *w, uint32_t instance)
 {
-    return w->shared->scene->instances[instance].is_caustics_receiver;
+    return caustic_emission_lights(w->shared->caustic_emission, instance);
+}
+
+bool caustic_paths_know(const Wave *w, uint32_t material)
+{
+    return w->light_paths->is_known[material];
+}
+
+bool caustic_paths_pass(const Wave *w, uint32_t instance, uint32_t material)
+{
+    return caustic_paths_know(w, material) &&
+           (caustic_paths_cast(w, instance) || caustic_paths_light(w, instance));
+}
+
+/* Sets the densities of both strategies, as the header says. */
+static void find_densities(const Wave *w, const CausticJoint *joint, float *out_light,
+                           float *out_camera)
+{
+    CameraLink link;
+    /* Whatever place of the lens is: both ends have to take the same. */
+    bool is_seen = camera_link(&w->shared->camera, joint->P, f2(0.5f, 0.5f), joint->time, &link);
+    *out_light = joint->arrival * w->light_paths->per_sample;
+    *out_camera = is_seen ? link.px_per_sr * fabsf(f3_dot(link.direction, joint->Ng)) /
+                                (link.distance_m * link.distance_m) * joint->pdf
+                          : 0.0f;
 }
 
 float caustic_paths_weight(const Wave *w, const CausticJoint *joint)
 {
-    const LightPaths *p = w->light_paths;
     WaveStrategy strategy = w->shared->strategy;
-    CameraLink link;
-    if (isinf(joint->density) || strategy == WAVE_STRATEGY_LIGHTS)
+    float by_light, by_camera;
+    if (isinf(joint->arrival) || strategy == WAVE_STRATEGY_LIGHTS)
         return 1.0f;
     if (strategy == WAVE_STRATEGY_BSDFS)
         return 0.0f;
-    /* Whatever place of the lens is: both ends have to take the same. */
-    bool is_seen = camera_link(&w->shared->camera, joint->P, f2(0.5f, 0.5f), joint->time, &link);
-    float paths = 1.0f / (p->per_pixel * (float)p->stride);
-    float by_light = joint->density * fabsf(f3_dot(joint->wl, joint->Ng)) * paths;
-    float by_camera = is_seen ? link.px_per_sr * fabsf(f3_dot(link.direction, joint->Ng)) /
-                                    (link.distance_m * link.distance_m) * joint->pdf
-                              : 0.0f;
+    find_densities(w, joint, &by_light, &by_camera);
     return mis_power(by_light, by_camera);
+}
+
+CausticNoise caustic_paths_noise(const Wave *w, const CausticJoint *joint, float light)
+{
+    float by_light, by_camera;
+    find_densities(w, joint, &by_light, &by_camera);
+    float weight = caustic_paths_weight(w, joint), rest = 1.0f - weight;
+    float ratio = by_camera > 0.0f && !isinf(joint->arrival) ? by_light / by_camera : 0.0f;
+    float square = light * light;
+    return (CausticNoise){.alone = square * ratio,
+                          .shared = square * ratio * rest * rest,
+                          .light = square * weight * weight};
 }

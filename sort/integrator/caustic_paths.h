@@ -1,33 +1,35 @@
-/* Paths of light that look for caustics: from lights of caustics through casters to what the camera sees. Private to the stages.
+/* Paths of light that look for caustics: from lights through casters to what the camera sees. Private to the stages.
  *
- *   lens - receiver x - casters, each of which reflects or refracts without a blur - lamp
+ *   lens - x0 - x1 - ... - xk - casters, each of which reflects or refracts without a blur - lamp
  *
- * Scattering finds such a path from the one end, if the lamp is a surface, and paths of light (light_paths.h) from the other. Of
- * these densities, both per area and solid angle at x,
+ * The receiver xk scatters the light, and so may others after it; smooth surfaces may lie between them. The camera sees x0, which
+ * is xk in most cases. Scattering finds such a path from the one end, if the lamp is a surface, and paths of light (light_paths.h)
+ * from the other. Of these densities,
  *
- *   scattering      (pixels / sr) |we . n| / distance^2  p(wl)
- *   paths of light  q |wl . n|, times the paths for a sample of each pixel
+ *   scattering      (pixels / sr) |we . n0| / distance^2  p(wl)
+ *   paths of light  q |wl . nk|, times the paths for a sample of each pixel
  *
- * the first has the density p of the surface's lobes, the second that q with which a ray leaves the lamp (caustic_emission.h), which
- * smooth casters keep per area at right angles and solid angle. Both strategies are weighted by the power heuristic [Veach1997
- * ch. 9]. The chances of lobes of casters are nearly the same from both ends, and are left out of both. Next to the lens, on
- * small parts of large caustics and on glossy surfaces scattering takes over. Light that no path from the camera meets is found by
- * paths of light alone.
+ * the first has the density p of the lobes at xk, the second that q with which a ray leaves the lamp (caustic_emission.h), which
+ * smooth casters keep per area at right angles and solid angle. Between x0 and xk both have the same, if surfaces there scatter by
+ * the cosine. Both strategies are weighted by the power heuristic of these numbers [Veach1997 ch. 9], whether they are the
+ * densities or not: both ends compute the same, so that the weights sum to 1. The chances of lobes of casters are nearly the same
+ * from both ends, and are left out of both. Next to the lens, on small parts of large caustics and on glossy surfaces scattering
+ * takes over. Light that no path from the camera meets is found by paths of light alone.
  *
- * Receivers that are seen in mirrors, through glass or after a bounce have walks (caustics.h). */
+ * Receivers behind mirrors and glass that the camera sees have walks (caustics.h), and so have all that lie behind what is unknown
+ * at the lamp: materials that ask for the path's bounces or length, transparent surfaces, bodies. */
 #ifndef SORT_INTEGRATOR_CAUSTIC_PATHS_H
 #define SORT_INTEGRATOR_CAUSTIC_PATHS_H
 
 #include "sort/integrator/light_paths.h"
 
-/* Where a path that the camera sees comes to the first caster. */
+/* What both ends know of a path. */
 typedef struct CausticJoint {
-    float3 P, Ng; /* of the receiver */
-    float3 wl;    /* unit, to the caster */
+    float3 P, Ng; /* of x0 */
     float time;
-    float pdf; /* with which scattering draws wl */
-    /* With which a ray of light departs; INFINITY: no path from the camera meets that light. */
-    float density;
+    float pdf; /* with which scattering draws wl at xk */
+    /* q |wl . nk|; INFINITY: no path from the camera meets that light. */
+    float arrival;
 } CausticJoint;
 
 /* Returns whether paths of light look for caustics of this render. */
@@ -35,14 +37,27 @@ static inline bool caustic_paths_exist(const Wave *w)
 {
     return w->light_paths && w->light_paths->is_for_caustics;
 }
-/* Returns the most casters on such a path, so that no limit of bounces ends it, whatever lobe scatters it at the receiver. */
-uint32_t caustic_paths_room(const SceneSettings *settings);
-/* Returns whether a path of light may go through the caster: its material does not depend on what comes before. */
+/* Returns the most casters on a path behind a receiver at which the camera's path has been scattered `depth` times before, so that
+ * no limit of bounces ends it, whatever lobes scatter it. */
+uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth);
+bool caustic_paths_cast(const Wave *w, uint32_t instance);
+bool caustic_paths_light(const Wave *w, uint32_t instance);
+/* Returns whether what a material does to a path of light does not depend on what comes before. */
+bool caustic_paths_know(const Wave *w, uint32_t material);
+/* Returns whether a path of light may be scattered at an instance between the receiver and what the camera sees. */
 bool caustic_paths_pass(const Wave *w, uint32_t instance, uint32_t material);
-/* Returns whether paths of light bring light to an instance that the camera sees. */
-bool caustic_paths_reach(const Wave *w, uint32_t instance);
 /* Returns the weight of what a path of light brings. That of scattering is 1 minus this. */
 float caustic_paths_weight(const Wave *w, const CausticJoint *joint);
+
+/* What light of a path of light, as it is splatted, tells of how much scattering and paths of light would vary: sums of such
+ * squares over the paths of light of a picture estimate second moments of what one sample brings, over the number of pixels and of
+ * samples with a path of light. */
+typedef struct CausticNoise {
+    float alone, shared; /* of scattering: alone, and beside paths of light */
+    float light;
+} CausticNoise;
+
+CausticNoise caustic_paths_noise(const Wave *w, const CausticJoint *joint, float light);
 
 /* Sets what is only of caustics in w->light_paths. Error: memory. */
 Status caustic_paths_create(Wave *w, Arena *arena, Error *err) SORT_MUST_CHECK;

@@ -16,8 +16,10 @@
 /* A path that was scattered at a receiver and, since then, only refracted by casters. */
 typedef struct CausticTrail {
     bool is_active;
-    bool
-        is_of_camera; /* it began where the camera looks: paths of light find it, not walks (caustic_paths.h) */
+    bool is_of_light; /* paths of light find it, not walks (caustic_paths.h) */
+    /* Paths of light know all that scattered the path so far, of which the first was at x0. */
+    bool is_known;
+    float3 seen_P, seen_n;
     uint32_t count; /* surfaces passed */
     CausticStart start;
     float3 wi; /* in which the path was scattered */
@@ -30,22 +32,26 @@ typedef struct Caustics {
     uint32_t *rooms;      /* by path: CausticStart.room where it stands; 0: no walk begins there */
 } Caustics;
 
-/* Sets w->caustics if the scene has lamps, casters and receivers of caustics. Error: memory. */
+/* Sets w->caustics if walks or paths of light look for caustics. Error: memory. */
 Status caustics_create(Wave *w, Arena *arena, Error *err) SORT_MUST_CHECK;
 /* Forgets the trails of all paths. */
 void caustics_begin(Wave *w);
 /* Follows a path that is about to be scattered; before its state changes. */
 void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn);
-/* The path has passed something else. */
+/* The path has passed a light. */
 void caustics_leave(Wave *w, uint32_t i);
+/* The path enters a body. */
+void caustics_enter_body(Wave *w, uint32_t i);
 /* Returns whether the surface that path i has met is a caster on its way from a receiver. */
 bool caustics_is_bent(const Wave *w, uint32_t i, uint32_t instance);
 /* Takes light of a lamp's shape that path i met t metres on, or of an infinite source (lights_infinite_hit), if walks
  * may find it too. light: times the path's throughput. Returns false if it is to be added as it is. */
 bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spectrum light,
                        const LightArrival *arrival);
-/* Returns the weight of light of the environment that path i sees: 1, or less if paths of light look for it. */
+/* Returns the weight of light of the environment that path i sees, or of a mesh that it has met: 1, or less if paths of light look
+ * for it. */
 float caustics_weight_of_sky(const Wave *w, uint32_t i);
+float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface);
 bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
                         const LightArrival *arrival);
 

@@ -37,9 +37,12 @@ typedef struct LightTrail {
     uint32_t light;
     float3 place;
     bool is_dark;
-    /* The light that a path which looks for caustics comes from, of Scene.lights, and CausticJoint.density. */
+    /* If it looks for caustics: CausticDeparture.light, and the density of the departure, or INFINITY. */
     uint32_t caustic_light;
     float density;
+    /* A receiver has scattered it; then: CausticJoint. */
+    bool is_spread;
+    float arrival, pdf;
 } LightTrail;
 
 /* A direction that was drawn for a path at a surface. */
@@ -70,8 +73,9 @@ typedef struct LightPaths {
     float per_pixel;       /* 1 / pixels of the frame */
     uint32_t stride;       /* the samples of one in so many pixels have a path each */
     bool is_for_caustics;  /* caustic_paths.h; then: */
-    uint32_t room;         /* caustic_paths_room() */
-    bool *passes;          /* [material_count] caustic_paths_pass() */
+    bool is_trial;         /* WaveShared.caustic_stride is 0 */
+    float per_sample;      /* paths of light for one sample of each pixel */
+    bool *is_known;        /* [material_count] caustic_paths_know() */
 } LightPaths;
 
 /* Sets w->light_paths for WAVE_VIEW_LIGHT, or with WaveShared.caustic_emission. Error: memory. */

@@ -12,18 +12,29 @@ static const SceneLightVisibility *visibility_of(const Wave *w, uint32_t i)
 {
     const Scene *scene = w->shared->scene;
     uint32_t light = w->light_paths->trails[i].caustic_light;
-    return light == CAUSTIC_SKY ? &scene->environment.visibility : &scene->lights[light].visibility;
+    if (light == CAUSTIC_SKY)
+        return &scene->environment.visibility;
+    return light & CAUSTIC_MESH ? &scene->instances[light & ~CAUSTIC_MESH].light_visibility
+                                : &scene->lights[light].visibility;
 }
 
-/* Paths that look for caustics are joined where they come from a caster to a receiver. */
+/* Returns whether scattering may find path i if it has been scattered `more` times before the surface that path i has met. */
+static bool has_room(const Wave *w, uint32_t i, uint32_t more)
+{
+    const Path *path = &w->paths[i];
+    uint32_t spreads = w->light_paths->trails[i].is_spread || more > 0;
+    return path->depth + more <= caustic_paths_room(w->shared->settings, spreads) + spreads &&
+           wave_light_reaches(visibility_of(w, i), path->depth + more, 0);
+}
+
+/* Paths that look for caustics are joined at receivers, once they come from casters. */
 static bool is_joined(const Wave *w, uint32_t i)
 {
     return !w->light_paths->is_for_caustics ||
-           (w->paths[i].depth > 0 && caustic_paths_reach(w, w->hits.shape[i]) &&
-            wave_light_reaches(visibility_of(w, i), w->paths[i].depth, 0));
+           (w->paths[i].depth > 0 && caustic_paths_light(w, w->hits.shape[i]) && has_room(w, i, 0));
 }
 
-/* They go on at casters alone. */
+/* They go on at casters, and are spread at receivers. */
 static bool is_scattered(const Wave *w, uint32_t i)
 {
     return !w->light_paths->is_for_caustics ||
@@ -141,15 +152,37 @@ static void send_to_lens(Wave *w, uint32_t i, SurfaceLane surface, const CameraL
     shadow_queue_set_light(&w->shadow, shadow, light, 0);
 }
 
-/* Returns the weight of a path that looks for caustics. pdf: with which scattering draws wl. */
-static float weight_of(const Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf)
+/* Returns q |wl . n| where path i, which looks for caustics, has come to a surface. */
+static float arrival_at(const Wave *w, uint32_t i, SurfaceLane surface, float3 wl)
 {
-    return caustic_paths_weight(w, &(CausticJoint){.P = surface_vector(surface, surface.block->P),
-                                                   .Ng = surface_vector(surface, surface.block->Ng),
-                                                   .wl = wl,
-                                                   .time = w->rays.time[i],
-                                                   .pdf = pdf,
-                                                   .density = w->light_paths->trails[i].density});
+    return w->light_paths->trails[i].density *
+           fabsf(f3_dot(wl, surface_vector(surface, surface.block->Ng)));
+}
+
+/* Returns where a path that looks for caustics is joined to the lens. pdf: with which scattering draws wl there. */
+static CausticJoint joint_at(const Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf)
+{
+    const LightTrail *trail = &w->light_paths->trails[i];
+    return (CausticJoint){.P = surface_vector(surface, surface.block->P),
+                          .Ng = surface_vector(surface, surface.block->Ng),
+                          .time = w->rays.time[i],
+                          .pdf = trail->is_spread ? trail->pdf : pdf,
+                          .arrival =
+                              trail->is_spread ? trail->arrival : arrival_at(w, i, surface, wl)};
+}
+
+/* Returns the part that a path has of light that scattering may find, too. pdf: as in joint_at. */
+static Spectrum share(Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf,
+                      Spectrum light)
+{
+    CausticJoint joint = joint_at(w, i, surface, wl, pdf);
+    if (w->light_paths->is_trial) {
+        CausticNoise noise = caustic_paths_noise(w, &joint, spectrum_average(light));
+        return spectrum_from_rgb(f3(noise.alone, noise.shared, noise.light));
+    }
+    float weight = caustic_paths_weight(w, &joint);
+    w->light_paths->is_found[w->shadow.count] = weight > 0.5f;
+    return spectrum_scale(light, weight);
 }
 
 /* Sends what the surfaces of a block scatter to the lens. */
@@ -171,12 +204,10 @@ static void splat_block(Wave *w, const BsdfBlock *block, uint32_t first)
         float scale = cosine_ratio(surface, views[k].wo, wide_get3(wl, k)) * link->px_per_sr *
                       w->light_paths->per_pixel;
         scale = scale / link->distance_m / link->distance_m;
-        float weight = w->light_paths->is_for_caustics
-                           ? weight_of(w, views[k].path, surface, wide_get3(wl, k), pdf[k])
-                           : 1.0f;
         Spectrum light = w->paths[views[k].path].beta;
-        SPECTRUM_EACH(c) light.c[c] = light.c[c] * f[c][k] * (scale * weight);
-        w->light_paths->is_found[w->shadow.count] = weight > 0.5f;
+        SPECTRUM_EACH(c) light.c[c] = light.c[c] * f[c][k] * scale;
+        if (w->light_paths->is_for_caustics)
+            light = share(w, views[k].path, surface, wide_get3(wl, k), pdf[k], light);
         send_to_lens(w, views[k].path, surface, link, light);
     }
 }
@@ -270,6 +301,18 @@ static float delta_ratio(const BsdfDelta *delta, float3 we, float3 wl)
     return out > COS_MIN ? delta->eta * delta->eta * in / out : 0.0f;
 }
 
+/* Notes how a path that looks for caustics is found from the other end, where the first receiver scatters it. pdf: with which
+ * scattering draws wl there. */
+static void spread(Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf)
+{
+    LightTrail *trail = &w->light_paths->trails[i];
+    if (trail->is_spread)
+        return;
+    trail->is_spread = true;
+    trail->arrival = arrival_at(w, i, surface, wl);
+    trail->pdf = pdf;
+}
+
 /* Scatters the paths of a block along the directions that were drawn for them, whose viewers are there. */
 static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
 {
@@ -307,6 +350,8 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
             weight = deltas[k].weight;
             ratio *= delta_ratio(&deltas[k], drawn->wi, back);
         }
+        if (w->light_paths->is_for_caustics && smooth >> k & 1)
+            spread(w, i, surface, back, pdf[k]);
         Path *path = &w->paths[i];
         path->beta = spectrum_scale(spectrum_mul(path->beta, weight), ratio / drawn->pdf);
         if (!spectrum_is_finite(path->beta) || spectrum_is_black(path->beta))
@@ -318,18 +363,24 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
     }
 }
 
-/* Returns whether a path goes on by a lobe with these SSL_LOBE_*: if it looks for caustics by a smooth one, which lets paths of the
- * camera see the light. */
+/* Returns whether a path goes on by a lobe with these SSL_LOBE_*: if it looks for caustics by a smooth one of a caster, which lets
+ * paths of the camera see the light, and behind casters by any. */
 static bool goes_on(const Wave *w, uint32_t i, uint32_t flags)
 {
     const Path *path = &w->paths[i];
+    const bool is_delta = flags & SSL_LOBE_DELTA;
     if (!w->light_paths->is_for_caustics)
         return flags != 0;
+    if (flags == 0 || flags & SSL_LOBE_TRANSPARENT)
+        return false;
+    if (is_delta ? w->light_paths->trails[i].is_spread
+                 : path->depth > 0 && caustic_paths_light(w, w->hits.shape[i]))
+        return has_room(w, i, 1);
     const SceneLightVisibility *visibility = visibility_of(w, i);
     uint32_t ray = flags & SSL_LOBE_TRANSMISSION ? SCENE_RAYS_TRANSMISSION : SCENE_RAYS_GLOSSY;
     bool is_seen = path->depth > 0 || !(visibility->invisible_to & ray);
-    return is_seen && path->depth < w->light_paths->room &&
-           (flags & (SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT)) == SSL_LOBE_DELTA;
+    return is_delta && is_seen && caustic_paths_cast(w, w->hits.shape[i]) &&
+           path->depth < caustic_paths_room(w->shared->settings, 0);
 }
 
 /* Scatters the paths of the kernel's run, or ends them. */

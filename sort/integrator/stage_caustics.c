@@ -9,7 +9,8 @@
 
 Status caustics_create(Wave *w, Arena *arena, Error *err)
 {
-    if (!caustics_exist(w->shared->lights) || !wave_gathers_light(w->shared) ||
+    bool exists = caustic_light_count(w->shared->lights) > 0 || w->shared->caustic_emission;
+    if (!exists || !wave_gathers_light(w->shared) ||
         w->shared->view == WAVE_VIEW_LIGHT) /* paths of light find them without */
         return STATUS_OK;
     Caustics *c = ARENA_NEW(arena, Caustics);
@@ -27,14 +28,15 @@ Status caustics_create(Wave *w, Arena *arena, Error *err)
 void caustics_begin(Wave *w)
 {
     for (uint32_t i = 0; i < w->count; ++i)
-        w->caustics->trails[i].is_active = false;
+        w->caustics->trails[i] = (CausticTrail){.is_active = false};
 }
 
 /* --- paths that scattering finds -------------------------------------------------------------------- */
 
 static bool is_caster(const Wave *w, uint32_t instance)
 {
-    return w->shared->scene->instances[instance].is_caustics_caster;
+    return caustic_paths_exist(w) ? caustic_paths_cast(w, instance)
+                                  : w->shared->scene->instances[instance].is_caustics_caster;
 }
 
 bool caustics_is_bent(const Wave *w, uint32_t i, uint32_t instance)
@@ -44,14 +46,44 @@ bool caustics_is_bent(const Wave *w, uint32_t i, uint32_t instance)
 
 void caustics_leave(Wave *w, uint32_t i)
 {
-    w->caustics->trails[i].is_active = false;
+    w->caustics->trails[i].is_active &= w->caustics->trails[i].is_of_light;
 }
 
-/* Returns whether path i stands where the camera looks, and paths of light look for caustics in place of walks. */
-static bool is_of_camera(const Wave *w, uint32_t i)
+void caustics_enter_body(Wave *w, uint32_t i)
+{
+    w->caustics->trails[i].is_active = w->caustics->trails[i].is_known = false;
+}
+
+/* Returns whether paths of light find what path i, which stands at a surface, is scattered to there through casters. */
+static bool is_of_light(const Wave *w, uint32_t i)
 {
     const Path *path = &w->paths[i];
-    return caustic_paths_exist(w) && path->depth == 0 && path->history.portal == 0;
+    uint32_t instance = w->hits.shape[i];
+    if (!caustic_paths_exist(w) || !caustic_paths_light(w, instance) ||
+        caustic_paths_room(w->shared->settings, path->depth) == 0)
+        return false;
+    if (path->depth == 0)
+        return path->history.portal == 0;
+    return w->caustics->trails[i].is_known &&
+           caustic_paths_know(w, hit_material(w->shared->scene, instance, w->hits.triangle[i]));
+}
+
+/* Notes whether paths of light know that path i is scattered here. */
+static void know(const Wave *w, uint32_t i, SurfaceLane surface, uint32_t flags)
+{
+    CausticTrail *trail = &w->caustics->trails[i];
+    bool passes = flags & SSL_LOBE_TRANSPARENT;
+    if (w->paths[i].depth > 0) {
+        uint32_t instance = surface_instance(surface);
+        trail->is_known = trail->is_known && !passes &&
+                          caustic_paths_pass(w, instance, surface.block->material) &&
+                          (flags & SSL_LOBE_DELTA || caustic_paths_light(w, instance));
+    } else if (!passes) {
+        trail->is_known =
+            w->caustics->rooms[i] > 0 && is_of_light(w, i) && !(flags & SSL_LOBE_DELTA);
+        trail->seen_P = surface_vector(surface, surface.block->P);
+        trail->seen_n = surface_vector(surface, surface.block->Ng);
+    }
 }
 
 void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn)
@@ -60,25 +92,27 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     const Path *path = &w->paths[i];
     CausticTrail *trail = &w->caustics->trails[i];
     uint32_t k = surface.lane, flags = drawn->flags[k], room = w->caustics->rooms[i];
+    bool begins = room > 0 && !(flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT));
     bool may_follow =
         caustics_is_bent(w, i, surface_instance(surface)) && trail->count < trail->start.room;
-    if (may_follow && trail->is_of_camera) {
-        trail->is_active =
-            caustic_paths_pass(w, surface_instance(surface), surface.block->material) &&
-            (flags & (SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT)) == SSL_LOBE_DELTA;
+    bool light_finds = begins && is_of_light(w, i);
+    if (caustic_paths_exist(w))
+        know(w, i, surface, flags);
+    if (may_follow && trail->is_of_light && flags & SSL_LOBE_DELTA) {
+        trail->is_active = trail->is_known;
         ++trail->count;
         return;
     }
-    if (may_follow && (flags & (bent | SSL_LOBE_TRANSPARENT)) == bent) {
+    if (may_follow && !trail->is_of_light && (flags & (bent | SSL_LOBE_TRANSPARENT)) == bent) {
         ++trail->count;
         trail->pdf *= drawn->pdf[k];
         return;
     }
-    trail->is_active = room > 0 && !(flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT));
+    trail->is_active = begins;
     if (!trail->is_active)
         return;
     const SurfaceBlock *b = surface.block;
-    trail->is_of_camera = is_of_camera(w, i);
+    trail->is_of_light = light_finds;
     trail->count = 0;
     trail->wi = wide_get3(drawn->wi, k);
     trail->pdf = drawn->pdf[k];
@@ -232,34 +266,46 @@ static bool has_trail(const Wave *w, uint32_t i)
     return w->caustics && w->caustics->trails[i].is_active && w->caustics->trails[i].count > 0;
 }
 
-/* Returns the weight of light that a path of the camera has found, which paths of light share with it. place: of the light, on the
- * path's ray. */
-static float weight_of_camera(const Wave *w, uint32_t i, uint32_t light_index, float3 place)
+/* Returns the weight of light that path i has found, which paths of light share with it. departure: but for its direction. */
+static float weight_of_met(const Wave *w, uint32_t i, CausticDeparture departure)
 {
     const CausticTrail *trail = &w->caustics->trails[i];
-    const SurfacePoint *at = &trail->start.point;
-    CausticDeparture departure = {light_index, place, f3_neg(ray_batch_get(&w->rays, i).direction)};
+    departure.direction = f3_neg(ray_batch_get(&w->rays, i).direction);
     float density = caustic_emission_density(w->shared->caustic_emission, &departure);
-    return 1.0f - caustic_paths_weight(w, &(CausticJoint){.P = at->P,
-                                                          .Ng = at->n,
-                                                          .wl = trail->wi,
+    float cosine = fabsf(f3_dot(trail->wi, trail->start.point.n));
+    return 1.0f - caustic_paths_weight(w, &(CausticJoint){.P = trail->seen_P,
+                                                          .Ng = trail->seen_n,
                                                           .time = w->rays.time[i],
                                                           .pdf = trail->pdf,
-                                                          .density = density});
+                                                          .arrival = density * cosine});
+}
+
+static bool is_shared(const Wave *w, uint32_t i)
+{
+    return has_trail(w, i) && w->caustics->trails[i].is_of_light;
 }
 
 float caustics_weight_of_sky(const Wave *w, uint32_t i)
 {
-    if (!has_trail(w, i) || !w->caustics->trails[i].is_of_camera)
-        return 1.0f;
-    return weight_of_camera(w, i, CAUSTIC_SKY, ray_batch_get(&w->rays, i).origin);
+    CausticDeparture departure = {.light = CAUSTIC_SKY, .place = ray_batch_get(&w->rays, i).origin};
+    return is_shared(w, i) ? weight_of_met(w, i, departure) : 1.0f;
 }
 
-/* Adds light that a path of the camera has found. */
+float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface)
+{
+    const SurfaceBlock *b = surface.block;
+    CausticDeparture departure = {.light = CAUSTIC_MESH | surface_instance(surface),
+                                  .place = surface_vector(surface, b->P),
+                                  .triangle = surface_triangle(surface),
+                                  .normal = surface_vector(surface, b->Ng)};
+    return is_shared(w, i) ? weight_of_met(w, i, departure) : 1.0f;
+}
+
+/* Adds light that path i has found. */
 static bool share(Wave *w, uint32_t i, uint32_t light_index, float3 place, Spectrum light,
                   const LightArrival *arrival)
 {
-    float weight = weight_of_camera(w, i, light_index, place);
+    float weight = weight_of_met(w, i, (CausticDeparture){.light = light_index, .place = place});
     wave_add_light(w, &w->paths[i], spectrum_scale(light, weight), *arrival);
     return true;
 }
@@ -271,7 +317,7 @@ bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spect
     if (!has_trail(w, i))
         return false;
     Ray ray = ray_batch_get(&w->rays, i);
-    if (w->caustics->trails[i].is_of_camera)
+    if (is_shared(w, i))
         return share(w, i, light_index, f3_madd(ray.origin, t, ray.direction), light, arrival);
     if (!caustic_target_met(w->shared->lights, light_index, w->caustics->trails[i].start.point.P,
                             &ray, t, &target))
@@ -284,11 +330,12 @@ bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
                         const LightArrival *arrival)
 {
     CausticTarget target;
+    uint32_t distant;
     Ray ray = ray_batch_get(&w->rays, i);
     float3 direction = ray.direction;
-    if (has_trail(w, i) && w->caustics->trails[i].is_of_camera)
-        return caustic_target_seen(w->shared->lights, source, direction, &target) &&
-               share(w, i, target.light, ray.origin, light, arrival);
+    if (is_shared(w, i))
+        return caustic_distant_light(w->shared->lights, source, &distant) &&
+               share(w, i, distant, ray.origin, light, arrival);
     if (!has_trail(w, i) || !caustic_target_seen(w->shared->lights, source, direction, &target))
         return false;
     take(w, i, &target, light, arrival);
@@ -308,7 +355,8 @@ static uint32_t room_at(const Wave *w, uint32_t i)
     if (path->flags & others || !hit_is_mesh(w->hits.shape[i]))
         return 0;
     const SceneInstance *instance = &w->shared->scene->instances[w->hits.shape[i]];
-    if (!instance->is_caustics_receiver || wave_catches(w, path, w->hits.shape[i]) ||
+    bool of_light = is_of_light(w, i);
+    if ((!instance->is_caustics_receiver && !of_light) || wave_catches(w, path, w->hits.shape[i]) ||
         (instance->is_holdout && !(path->flags & PATH_SEEN)))
         return 0;
     const PathHistory *history = &path->history;
@@ -316,8 +364,8 @@ static uint32_t room_at(const Wave *w, uint32_t i)
         history->transmission + 1u >= limit->max_transmission ||
         path->depth + 1 >= limit->max_depth)
         return 0;
-    if (is_of_camera(w, i))
-        return w->light_paths->room;
+    if (of_light)
+        return caustic_paths_room(limit, path->depth);
     uint32_t room = minu(limit->max_depth - path->depth - 1,
                          limit->max_transmission - history->transmission - 1);
     return minu(room, CAUSTIC_SURFACES_MAX);
@@ -365,7 +413,7 @@ void stage_caustics(Wave *w)
     bool can_walk = caustic_light_count(w->shared->lights) > 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         w->caustics->rooms[i] = room_at(w, i);
-        if (w->caustics->rooms[i] > 0 && can_walk && !is_of_camera(w, i))
+        if (w->caustics->rooms[i] > 0 && can_walk && !is_of_light(w, i))
             paths[count++] = i;
         if (count == SSL_BLOCK) {
             begin_walks(w, paths, count);

@@ -295,6 +295,8 @@ static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
     path->walk_steps = 0;
     path->flags |= PATH_INSIDE;
     w->has_walks = true;
+    if (w->caustics)
+        caustics_enter_body(w, i);
     ++path->event;
     if (w->reads.path_footprints)
         footprint_scatter(&hit, sample.wi, DIFFUSE_PDF, 1.0f, &path->diff);
@@ -471,6 +473,8 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
         wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL, false);
     Spectrum factor = spectrum_scale(path->beta, mis_weight);
     factor = spectrum_mul(factor, wave_visible_fraction(path, visibility));
+    if (w->caustics)
+        factor = spectrum_scale(factor, caustics_weight_of_mesh(w, i, surface));
     bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->history.least_pdf);
     if (pdf == 0.0f && !is_caustic)
         wave_add_met(w, path, spectrum_mul(factor, emission), instance->light_group, visibility,

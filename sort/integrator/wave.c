@@ -331,6 +331,8 @@ void wave_run(Wave *w, const WaveJob *job)
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     if (w->caustics)
         caustics_begin(w);
+    if (w->light_paths && w->light_paths->is_trial)
+        w->count = 0;
     if (!follow_paths(w))
         return;
     if (w->light_paths && !follow_light(w))

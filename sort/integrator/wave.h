@@ -29,9 +29,8 @@ enum {
     WAVE_TRANSPARENT_MAX = 128,
     /* After so many scatters inside a translucent body the path ends. */
     WAVE_WALK_MAX = 1024,
-    /* The samples of one in so many pixels send a path of light for caustics each. Where glass fills a quarter of the picture
-     * that is a third of the time. */
-    CAUSTIC_PATH_STRIDE = 2
+    /* Paths of light that try whether there are caustics are weighted as if the samples of one in so many pixels sent one each. */
+    CAUSTIC_STRIDE_TRIED = 8
 };
 
 /* How light is found. Each strategy alone is unbiased too, only noisier: tests compare them. Delta lights are always
@@ -69,6 +68,9 @@ typedef struct WaveShared {
     const LightEmission *emission;
     /* Those aimed at casters of caustics; NULL: no paths of light look for caustics. */
     const CausticEmission *caustic_emission;
+    /* The samples of one in so many pixels send such a path each; 0: each sample does, and in place of all light the film
+     * gets what that of caustics tells of noise (CausticNoise). */
+    uint32_t caustic_stride;
     /* The distance within which surfaces darken one another in WAVE_VIEW_AO and FILM_AOV_AMBIENT_OCCLUSION; INFINITY: any. */
     float ao_distance_m;
     Film *film;

@@ -17,14 +17,21 @@ typedef struct Sphere {
     float radius_m;
 } Sphere;
 
+typedef enum Role { ROLE_CASTER = 1, ROLE_RECEIVER = 2 } Role;
+
 struct CausticEmission {
     const Lights *lights;
     Sphere scene;
     Sphere spheres[SPHERES_MAX];
     uint32_t sphere_count;
-    const Source **
-        sources; /* [source_count] in the order of CausticScene.lights, with the environment at the end */
+    uint8_t *roles;    /* [instance_count] Role */
+    uint32_t *sources; /* [source_count] of Lights.sources, rising */
+    uint32_t *indices; /* [Lights.count] in sources; NO_SOURCE: none of them */
     uint32_t source_count;
+    uint32_t *first_sum; /* [source_count] of a mesh in `sums` */
+    double *sums;  /* by mesh [triangle_count + 1]: running sums of areas, of which the last is 1 */
+    double *areas; /* [source_count] of meshes */
+    float3 *middles; /* [source_count] of meshes */
     /* [source_count][sphere_count] running sums of the chances of pairs, before each. */
     double *cumulative;
     uint32_t pair_count;
@@ -131,26 +138,91 @@ static bool is_infinite(const Source *s)
     return s->kind == SOURCE_DISTANT || s->kind == SOURCE_ENVIRONMENT;
 }
 
-static Status list_sources(CausticEmission *e, Error *err)
+static const Source *source_at(const CausticEmission *e, uint32_t index)
+{
+    return &e->lights->sources[e->sources[index]];
+}
+
+/* Returns whether rays meet the light. */
+static bool is_met(const Source *s)
+{
+    return !s->visibility->is_sampled_only &&
+           (s->kind == SOURCE_SHAPE || s->kind == SOURCE_MESH || s->kind == SOURCE_ENVIRONMENT ||
+            (s->kind == SOURCE_DISTANT && s->one_minus_cos > 0.0f));
+}
+
+/* Returns whether paths of light may begin at a source. Light that nothing blocks comes straight through casters. Which objects a
+ * linked light is for, and what blocks it, depends on surfaces that such paths do not know before they end. Without flags nothing
+ * is looked for that rays of the camera do not find. */
+static bool may_begin_at(const CausticEmission *e, const Source *s, bool by_flags)
+{
+    const Scene *scene = e->lights->scene;
+    const SceneLightVisibility *v = s->visibility;
+    if (v->is_shadowless || v->unlit_sets || v->open_sets || (!by_flags && !is_met(s)))
+        return false;
+    if (s->kind == SOURCE_MESH)
+        return source_is_triangles(s) && !s->moves && !v->is_sampled_only;
+    if (s->kind == SOURCE_ENVIRONMENT)
+        return !by_flags || scene->environment.is_caustics_light;
+    return !by_flags || scene->lights[s->light].is_caustics_light;
+}
+
+static Status list_sources(CausticEmission *e, bool by_flags, Error *err)
 {
     const Lights *lights = e->lights;
-    const CausticScene *caustics = &lights->caustics;
-    e->sources = MEM_ARRAY(const Source *, caustics->light_count + 1);
-    if (!e->sources)
+    size_t sums = 1;
+    e->sources = MEM_ARRAY(uint32_t, lights->count + 1);
+    e->indices = MEM_ARRAY(uint32_t, lights->count + 1);
+    e->first_sum = MEM_ARRAY(uint32_t, lights->count + 1);
+    e->areas = MEM_ARRAY(double, lights->count + 1);
+    e->middles = MEM_ARRAY(float3, lights->count + 1);
+    if (!e->sources || !e->indices || !e->first_sum || !e->areas || !e->middles)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of %u lights",
-                         caustics->light_count);
-    for (uint32_t k = 0; k < caustics->light_count; ++k)
-        e->sources[e->source_count++] =
-            &lights->sources[lights->source_of_light[caustics->lights[k]]];
-    for (uint32_t i = lights->infinite_first; caustics->has_sky && i < lights->count; ++i)
-        if (lights->sources[i].kind == SOURCE_ENVIRONMENT)
-            e->sources[e->source_count++] = &lights->sources[i];
+                         lights->count);
+    for (uint32_t i = 0; i < lights->count; ++i) {
+        const Source *s = &lights->sources[i];
+        e->indices[i] = NO_SOURCE;
+        if (!may_begin_at(e, s, by_flags))
+            continue;
+        e->indices[i] = e->source_count;
+        e->first_sum[e->source_count] = (uint32_t)sums;
+        e->sources[e->source_count++] = i;
+        sums += s->kind == SOURCE_MESH ? s->triangle_count + 1 : 0;
+    }
+    e->sums = sums < UINT32_MAX ? MEM_ARRAY(double, sums) : NULL;
+    if (!e->sums)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of %u lights",
+                         lights->count);
     return STATUS_OK;
 }
 
-/* Returns the flux that a source sends to a sphere, nearly. */
-static double flux_to(const CausticEmission *e, const Source *s, const Sphere *to)
+/* Sums the areas of the triangles of a mesh, and finds their middle. */
+static void sum_mesh(CausticEmission *e, uint32_t index)
 {
+    const Source *s = source_at(e, index);
+    double *sums = &e->sums[e->first_sum[index]], sum = 0.0, middle[3] = {0.0};
+    sums[0] = 0.0;
+    for (uint32_t k = 0; k < s->triangle_count; ++k) {
+        float3 p[3];
+        double area = (double)s->areas[k];
+        scene_triangle_at(e->lights->scene, s->instance, s->triangles[k], 0.0f, p);
+        float3 at = f3_scale(f3_add(f3_add(p[0], p[1]), p[2]), 1.0f / 3.0f);
+        middle[0] += area * (double)at.x;
+        middle[1] += area * (double)at.y;
+        middle[2] += area * (double)at.z;
+        sums[k + 1] = sum += area;
+    }
+    for (uint32_t k = 1; k <= s->triangle_count; ++k)
+        sums[k] /= sum;
+    e->areas[index] = sum;
+    e->middles[index] =
+        f3((float)(middle[0] / sum), (float)(middle[1] / sum), (float)(middle[2] / sum));
+}
+
+/* Returns the flux that a source sends to a sphere, nearly. */
+static double flux_to(const CausticEmission *e, uint32_t index, const Sphere *to)
+{
+    const Source *s = source_at(e, index);
     double flux = 0.0, angles = (double)s->one_minus_cos;
     double r2 = (double)to->radius_m * (double)to->radius_m;
     SPECTRUM_EACH(c) flux += fabs((double)s->emission.c[c]);
@@ -163,6 +235,9 @@ static double flux_to(const CausticEmission *e, const Source *s, const Sphere *t
         const LightShape *shape = &e->lights->shapes[s->light];
         from = light_vector(shape->centre);
         flux *= light_shape_area(shape);
+    } else if (s->kind == SOURCE_MESH) {
+        from = e->middles[index];
+        flux *= e->areas[index];
     }
     double d = (double)f3_length(f3_sub(from, to->centre));
     return flux * (d * d > r2 ? r2 / (d * d) : 1.0);
@@ -179,7 +254,7 @@ static Status set_chances(CausticEmission *e, Error *err)
     double total = 0.0;
     for (uint32_t p = 0; p < e->pair_count; ++p) {
         e->cumulative[p] = total;
-        double flux = flux_to(e, e->sources[p / e->sphere_count], &e->spheres[p % e->sphere_count]);
+        double flux = flux_to(e, p / e->sphere_count, &e->spheres[p % e->sphere_count]);
         total += fmin(1e60, fmax(1e-60, flux));
     }
     for (uint32_t p = 0; p < e->pair_count; ++p)
@@ -188,31 +263,68 @@ static Status set_chances(CausticEmission *e, Error *err)
     return STATUS_OK;
 }
 
-static Status make(CausticEmission *e, Error *err)
+/* Sets what instances do. Returns the number of casters, or 0 if nothing receives. */
+static uint32_t set_roles(CausticEmission *e, const bool *casters)
 {
-    const CausticScene *caustics = &e->lights->caustics;
-    ASSERT(caustics_exist(e->lights));
-    TRY(list_sources(e, err));
-    scene_bounding_sphere(e->lights->scene, &e->scene.centre, &e->scene.radius_m);
-    CausticBox *boxes = MEM_ARRAY(CausticBox, caustics->box_count);
+    const Scene *scene = e->lights->scene;
+    uint32_t caster_count = 0, receiver_count = 0;
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        bool casts = casters ? casters[i] : instance->is_caustics_caster;
+        bool receives = casters || instance->is_caustics_receiver;
+        receives = receives && !scene->meshes[instance->mesh].curves;
+        e->roles[i] = (uint8_t)((casts ? ROLE_CASTER : 0) | (receives ? ROLE_RECEIVER : 0));
+        caster_count += casts;
+        receiver_count += receives;
+    }
+    return receiver_count > 0 ? caster_count : 0;
+}
+
+static Status find_spheres(CausticEmission *e, uint32_t casters, Error *err)
+{
+    const Scene *scene = e->lights->scene;
+    uint32_t count = 0;
+    scene_bounding_sphere(scene, &e->scene.centre, &e->scene.radius_m);
+    CausticBox *boxes = MEM_ARRAY(CausticBox, casters);
     if (!boxes)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for %u casters of caustics",
-                         caustics->box_count);
-    memcpy(boxes, caustics->boxes, caustics->box_count * sizeof *boxes);
-    make_spheres(e, boxes, caustics->box_count);
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u casters of caustics", casters);
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        if (e->roles[i] & ROLE_CASTER)
+            boxes[count++] = caustic_box(scene, i);
+    make_spheres(e, boxes, count);
     mem_free(boxes);
+    return STATUS_OK;
+}
+
+static Status make(CausticEmission *e, const bool *casters, Error *err)
+{
+    e->roles = MEM_ARRAY(uint8_t, e->lights->scene->instance_count + 1);
+    if (!e->roles)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of lights");
+    uint32_t count = set_roles(e, casters);
+    if (count == 0)
+        return STATUS_OK;
+    TRY(list_sources(e, !casters, err));
+    if (e->source_count == 0)
+        return STATUS_OK;
+    for (uint32_t index = 0; index < e->source_count; ++index)
+        if (source_at(e, index)->kind == SOURCE_MESH)
+            sum_mesh(e, index);
+    TRY(find_spheres(e, count, err));
     return set_chances(e, err);
 }
 
-Status caustic_emission_create(const Lights *lights, CausticEmission **out_emission, Error *err)
+Status caustic_emission_create(const CausticEmissionDesc *desc, CausticEmission **out_emission,
+                               Error *err)
 {
+    CHECK(desc->size_bytes == sizeof *desc && desc->lights);
     *out_emission = NULL;
     CausticEmission *e = MEM_NEW(CausticEmission);
     if (!e)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of lights");
-    e->lights = lights;
-    Status status = make(e, err);
-    if (status != STATUS_OK) {
+    e->lights = desc->lights;
+    Status status = make(e, desc->casters, err);
+    if (status != STATUS_OK || e->pair_count == 0) {
         caustic_emission_destroy(e);
         return status;
     }
@@ -226,7 +338,23 @@ void caustic_emission_destroy(CausticEmission *e)
         return;
     mem_free(e->cumulative);
     mem_free(e->sources);
+    mem_free(e->indices);
+    mem_free(e->first_sum);
+    mem_free(e->sums);
+    mem_free(e->areas);
+    mem_free(e->middles);
+    mem_free(e->roles);
     mem_free(e);
+}
+
+bool caustic_emission_casts(const CausticEmission *e, uint32_t instance)
+{
+    return e->roles[instance] & ROLE_CASTER;
+}
+
+bool caustic_emission_lights(const CausticEmission *e, uint32_t instance)
+{
+    return e->roles[instance] & ROLE_RECEIVER;
 }
 
 /* --- densities ------------------------------------------------------------------------------------- */
@@ -278,7 +406,7 @@ static float sky_pdf(const CausticEmission *e, float3 wi)
 /* Returns the sum over the spheres of the chance to draw each with the light, times the density of the departure for each. */
 static double density_at(const CausticEmission *e, uint32_t index, const CausticDeparture *d)
 {
-    const Source *s = e->sources[index];
+    const Source *s = source_at(e, index);
     double sum = 0.0;
     for (uint32_t j = 0; j < e->sphere_count; ++j) {
         const Sphere *sphere = &e->spheres[j];
@@ -287,6 +415,8 @@ static double density_at(const CausticEmission *e, uint32_t index, const Caustic
             pdf = meets(sphere, d->place, d->direction)
                       ? (double)(SORT_INV_PI / (sphere->radius_m * sphere->radius_m))
                       : 0.0;
+        else if (s->kind == SOURCE_MESH)
+            pdf = (double)aim_pdf(sphere, d->place, d->direction) / e->areas[index];
         else if (s->kind != SOURCE_SHAPE)
             pdf = (double)aim_pdf(sphere, s->position, d->direction);
         else
@@ -309,6 +439,8 @@ static double density_at(const CausticEmission *e, uint32_t index, const Caustic
  * a surface that does not shine there. */
 static float cosine_at(const CausticEmission *e, const Source *s, const CausticDeparture *d)
 {
+    if (s->kind == SOURCE_MESH)
+        return fabsf(f3_dot(d->normal, d->direction));
     if (s->kind != SOURCE_SHAPE || light_shape_faces(&e->lights->shapes[s->light]))
         return 1.0f;
     const LightShape *shape = &e->lights->shapes[s->light];
@@ -320,30 +452,36 @@ static float cosine_at(const CausticEmission *e, const Source *s, const CausticD
     return shape->is_two_sided ? fabsf(cosine) : maxf(cosine, 0.0f);
 }
 
-static bool find_light(const CausticEmission *e, uint32_t light, uint32_t *out_index)
+/* Returns the source that a departure is from, or NO_SOURCE. */
+static uint32_t source_of(const Lights *lights, const CausticDeparture *d)
 {
-    if (light == CAUSTIC_SKY) {
-        *out_index = e->source_count - 1;
-        return e->lights->caustics.has_sky;
+    if (d->light == CAUSTIC_SKY) {
+        for (uint32_t i = lights->infinite_first; i < lights->count; ++i)
+            if (lights->sources[i].kind == SOURCE_ENVIRONMENT)
+                return i;
+        return NO_SOURCE;
     }
-    for (uint32_t k = 0; k < e->lights->caustics.light_count; ++k)
-        if (e->lights->caustics.lights[k] == light) {
-            *out_index = k;
-            return true;
-        }
-    return false;
+    if (!(d->light & CAUSTIC_MESH))
+        return lights->source_of_light[d->light];
+    uint32_t instance = d->light & ~CAUSTIC_MESH;
+    if (!lights->first_slot)
+        return NO_SOURCE;
+    const SceneMesh *mesh = &lights->scene->meshes[lights->scene->instances[instance].mesh];
+    return lights
+        ->source_of_slot[lights->first_slot[instance] + scene_material_slot(mesh, d->triangle)];
 }
 
 static float density_of(const CausticEmission *e, uint32_t index, const CausticDeparture *d)
 {
-    float cosine = cosine_at(e, e->sources[index], d);
+    float cosine = cosine_at(e, source_at(e, index), d);
     return cosine > 0.0f ? (float)(density_at(e, index, d) / (double)cosine) : 0.0f;
 }
 
 float caustic_emission_density(const CausticEmission *e, const CausticDeparture *d)
 {
-    uint32_t index;
-    return find_light(e, d->light, &index) ? density_of(e, index, d) : 0.0f;
+    uint32_t source = source_of(e->lights, d);
+    uint32_t index = source == NO_SOURCE ? NO_SOURCE : e->indices[source];
+    return index == NO_SOURCE ? 0.0f : density_of(e, index, d);
 }
 
 /* --- drawing --------------------------------------------------------------------------------------- */
@@ -407,12 +545,61 @@ static bool leave_shape(const CausticEmission *e, const Source *s, const Sphere 
     return true;
 }
 
-/* Returns whether rays meet the light. */
-static bool is_met(const Source *s)
+/* rest: what the choice of the source has left of the number. *out_n: the geometric normal. */
+static bool leave_mesh(const CausticEmission *e, uint32_t index, const Sphere *at, double rest,
+                       const LightEmissionDraw *draw, EmittedRay *ray, float3 *out_n)
 {
-    return !s->visibility->is_sampled_only &&
-           (s->kind == SOURCE_SHAPE || s->kind == SOURCE_ENVIRONMENT ||
-            (s->kind == SOURCE_DISTANT && s->one_minus_cos > 0.0f));
+    const Source *s = source_at(e, index);
+    float3 p[3];
+    ASSERT(source_is_triangles(s) && rest >= 0.0 && rest < 1.0);
+    uint32_t k = light_interval(&e->sums[e->first_sum[index]], s->triangle_count, rest);
+    float2 b = warp_triangle(draw->place);
+    ray->value = LIGHT_VALUE_MESH;
+    ray->instance = s->instance;
+    ray->triangle = s->triangles[k];
+    ray->b1 = b.x, ray->b2 = b.y;
+    scene_triangle_at(e->lights->scene, s->instance, ray->triangle, draw->time, p);
+    float3 edge1 = f3_sub(p[1], p[0]), edge2 = f3_sub(p[2], p[0]), across = f3_cross(edge1, edge2);
+    float length = f3_length(across);
+    if (!(length > 0.0f))
+        return false;
+    float3 P = f3_madd(f3_madd(p[0], b.x, edge1), b.y, edge2);
+    ray->direction = aim(at, P, draw->direction);
+    *out_n = f3_scale(across, 1.0f / length);
+    float3 n = f3_dot(*out_n, ray->direction) < 0.0f ? f3_neg(*out_n) : *out_n;
+    ray->from = light_rounded_place(P, n, 0.0f);
+    return true;
+}
+
+static uint32_t light_of(const Source *s)
+{
+    return s->kind == SOURCE_ENVIRONMENT ? CAUSTIC_SKY
+           : s->kind == SOURCE_MESH      ? CAUSTIC_MESH | s->instance
+                                         : s->light;
+}
+
+/* Sets the ray that leaves a source towards a sphere, but for its power. rest: as in leave_mesh; *out_share: of the source's
+ * radiance. */
+static bool leave(const CausticEmission *e, uint32_t index, const Sphere *at, double rest,
+                  const LightEmissionDraw *draw, EmittedRay *ray, float3 *out_n, float *out_share)
+{
+    const Source *s = source_at(e, index);
+    *out_share = 1.0f;
+    if (is_infinite(s)) {
+        leave_from_infinity(e, s, at, draw, ray);
+    } else if (s->kind == SOURCE_MESH) {
+        return leave_mesh(e, index, at, rest, draw, ray, out_n);
+    } else if (s->kind == SOURCE_SHAPE) {
+        if (!leave_shape(e, s, at, draw, ray))
+            return false;
+        *out_share = source_shape_share(s, &e->lights->shapes[s->light], f3_neg(ray->direction));
+    } else {
+        ray->direction = aim(at, s->position, draw->direction);
+        ray->from = (SurfacePoint){.P = s->position, .n = ray->direction};
+        if (s->is_spot)
+            *out_share = source_spot_falloff(s, -f3_dot(ray->direction, s->axis));
+    }
+    return true;
 }
 
 bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *draw,
@@ -420,30 +607,24 @@ bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *
 {
     uint32_t pair = light_interval(e->cumulative, e->pair_count, draw->choice),
              index = pair / e->sphere_count;
-    const Sphere *at = &e->spheres[pair % e->sphere_count];
+    double begin = e->cumulative[pair], chance = e->cumulative[pair + 1] - begin;
+    double rest = chance > 0.0 ? fmin((draw->choice - begin) / chance, 1.0 - 0x1p-53) : 0.0;
     ASSERT(draw->choice >= 0.0 && draw->choice < 1.0 && index < e->source_count);
-    const Source *s = e->sources[index];
-    float share = 1.0f;
+    const Source *s = source_at(e, index);
+    CausticDeparture departure = {.light = light_of(s)};
+    float share;
     *ray = (EmittedRay){.light = LIGHT_EMITTED_BY_NO_SHAPE, .value = LIGHT_VALUE_KNOWN};
-    if (is_infinite(s)) {
-        leave_from_infinity(e, s, at, draw, ray);
-    } else if (s->kind == SOURCE_SHAPE) {
-        if (!leave_shape(e, s, at, draw, ray))
-            return false;
-        share = source_shape_share(s, &e->lights->shapes[s->light], f3_neg(ray->direction));
-    } else {
-        ray->direction = aim(at, s->position, draw->direction);
-        ray->from = (SurfacePoint){.P = s->position, .n = ray->direction};
-        if (s->is_spot)
-            share = source_spot_falloff(s, -f3_dot(ray->direction, s->axis));
-    }
-    *out_light = s->kind == SOURCE_ENVIRONMENT ? CAUSTIC_SKY : e->lights->caustics.lights[index];
-    float density =
-        density_of(e, index, &(CausticDeparture){*out_light, ray->from.P, ray->direction});
+    if (!leave(e, index, &e->spheres[pair % e->sphere_count], rest, draw, ray, &departure.normal,
+               &share))
+        return false;
+    departure.place = ray->from.P;
+    departure.direction = ray->direction;
+    float density = density_of(e, index, &departure);
     if (!(density > 0.0f) || !isfinite(density) || share == 0.0f)
         return false;
-    Spectrum emission = ray->value == LIGHT_VALUE_ENVIRONMENT ? spectrum_splat(1.0f) : s->emission;
+    Spectrum emission = ray->value == LIGHT_VALUE_KNOWN ? s->emission : spectrum_splat(1.0f);
     ray->power = spectrum_scale(emission, share / density);
+    *out_light = departure.light;
     *out_density = is_met(s) ? density : INFINITY;
     return true;
 }

@@ -1,8 +1,11 @@
-/* Rays of light aimed at casters of caustics, for paths that begin at lights with is_caustics_light (caustic_light.h).
+/* Rays of light aimed at casters of caustics, for paths that begin at lights.
  *
- * The environment may be one of the lights. A light and a caster are drawn together, by what the one sends to the other, nearly; then a place on the light, evenly, and a
- * direction into the cone about the caster's bounding sphere, or a place on the disc that the sphere shows to a light at infinity. Other
- * casters in the way count: the density is the sum over all of them. Many casters are held by few spheres.
+ * Either flags tell: casters and receivers of the scene, lamps and an environment with is_caustics_light, and all emissive meshes,
+ * which have no such flag; or casters are given, and every surface receives what they throw of every light. Curves neither receive
+ * nor shine, and meshes that move do not shine. A light and a caster are drawn together, by what the one sends to the other,
+ * nearly; then a place on the light, evenly, and a direction into the cone about the caster's bounding sphere, or a place on the
+ * disc that the sphere shows to a light at infinity. Other casters in the way count: the density is the sum over all of them. Many
+ * casters are held by few spheres.
  *
  * Immutable once made, and borrows the Lights: any thread. */
 #ifndef SORT_LIGHT_CAUSTIC_EMISSION_H
@@ -12,21 +15,34 @@
 
 typedef struct CausticEmission CausticEmission;
 
-/* There must be lights, casters and receivers of caustics. On success *out_emission is the caller's. STATUS_NO_MEMORY. */
-Status caustic_emission_create(const Lights *lights, CausticEmission **out_emission,
+typedef struct CausticEmissionDesc {
+    size_t size_bytes; /* sizeof(CausticEmissionDesc) */
+    const Lights *lights;
+    const bool *casters; /* [instance_count], read only while it is made; NULL: flags tell */
+} CausticEmissionDesc;
+
+/* On success *out_emission is the caller's, or NULL if there are no such lights, casters or receivers. STATUS_NO_MEMORY. */
+Status caustic_emission_create(const CausticEmissionDesc *desc, CausticEmission **out_emission,
                                Error *err) SORT_MUST_CHECK;
 void caustic_emission_destroy(CausticEmission *emission); /* NULL is fine */
 
-enum { CAUSTIC_SKY = 0xffffffffu };
+/* Returns whether an instance throws caustics, and whether it is lit by them. */
+bool caustic_emission_casts(const CausticEmission *emission, uint32_t instance);
+bool caustic_emission_lights(const CausticEmission *emission, uint32_t instance);
+
+/* Lights that are not in Scene.lights; an instance's index is added to CAUSTIC_MESH. */
+enum { CAUSTIC_SKY = 0xffffffffu, CAUSTIC_MESH = 0x80000000u };
 
 /* A place of a light, and the direction of light that leaves there, in which rays of paths that scattering finds come. */
 typedef struct CausticDeparture {
-    uint32_t light; /* of Scene.lights, or CAUSTIC_SKY */
+    uint32_t light; /* of Scene.lights, CAUSTIC_SKY, or CAUSTIC_MESH and an instance */
     float3 place;   /* on its surface, or on a ray from infinity */
     float3 direction;
+    uint32_t triangle; /* of a mesh, and its geometric normal */
+    float3 normal;
 } CausticDeparture;
 
-/* Draws a ray; its value is KNOWN or ENVIRONMENT. *out_light: of Scene.lights, or CAUSTIC_SKY; *out_density: of its departure, or INFINITY if rays do not meet the
+/* Draws a ray. *out_light: as CausticDeparture.light; *out_density: of its departure, or INFINITY if rays do not meet the
  * light. False: nothing leaves there, which counts as a ray. */
 bool caustic_emission_sample(const CausticEmission *emission, const LightEmissionDraw *draw,
                              EmittedRay *out_ray, uint32_t *out_light, float *out_density);

@@ -23,13 +23,13 @@ static bool is_target(const Lights *lights, uint32_t light)
            !l->visibility.is_shadowless && !l->visibility.unlit_sets && !l->visibility.open_sets;
 }
 
-static bool sky_is_target(const Lights *lights)
+CausticBox caustic_box(const Scene *scene, uint32_t instance)
 {
-    const SceneEnvironment *e = &lights->scene->environment;
-    bool is_there = false;
-    for (uint32_t i = lights->infinite_first; i < lights->count; ++i)
-        is_there |= lights->sources[i].kind == SOURCE_ENVIRONMENT;
-    return is_there && e->is_caustics_light && !e->visibility.unlit_sets;
+    CausticBox box;
+    scene_instance_box(scene, instance, &box.lower, &box.upper);
+    box.radius_m =
+        scene_instance_radius(scene, instance, f3_scale(f3_add(box.lower, box.upper), 0.5f));
+    return box;
 }
 
 Status caustic_scene_build(Lights *lights, Error *err)
@@ -43,10 +43,8 @@ Status caustic_scene_build(Lights *lights, Error *err)
         casters += scene->instances[i].is_caustics_caster;
         receivers += scene->instances[i].is_caustics_receiver;
     }
-    bool has_sky = sky_is_target(lights);
-    if ((light_count == 0 && !has_sky) || casters == 0 || receivers == 0)
+    if (light_count == 0 || casters == 0 || receivers == 0)
         return STATUS_OK;
-    out->has_sky = has_sky;
     out->lights = MEM_ARRAY(uint32_t, light_count + 1);
     out->boxes = MEM_ARRAY(CausticBox, casters);
     if (!out->lights || !out->boxes)
@@ -55,13 +53,8 @@ Status caustic_scene_build(Lights *lights, Error *err)
         if (is_target(lights, i))
             out->lights[out->light_count++] = i;
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
-        CausticBox *box = &out->boxes[out->box_count];
-        if (!scene->instances[i].is_caustics_caster)
-            continue;
-        scene_instance_box(scene, i, &box->lower, &box->upper);
-        box->radius_m =
-            scene_instance_radius(scene, i, f3_scale(f3_add(box->lower, box->upper), 0.5f));
-        ++out->box_count;
+        if (scene->instances[i].is_caustics_caster)
+            out->boxes[out->box_count++] = caustic_box(scene, i);
     }
     return STATUS_OK;
 }
@@ -91,11 +84,6 @@ static FacingFrame facing_frame(const LightShape *shape, float3 n)
 uint32_t caustic_light_count(const Lights *lights)
 {
     return lights->caustics.light_count;
-}
-
-bool caustics_exist(const Lights *lights)
-{
-    return lights->caustics.light_count > 0 || lights->caustics.has_sky;
 }
 
 /* Sets what does not depend on the place. */
@@ -131,8 +119,8 @@ static bool set_shape_pdf(const Lights *lights, const LightShape *shape, float3 
     return out->pdf > 0.0f && isfinite(out->pdf);
 }
 
-static bool sample_shape(const Lights *lights, const LightShape *shape, float3 from, float2 u,
-                         CausticTarget *out)
+/* Draws a place on a shape. */
+static void draw_place(const LightShape *shape, float3 from, float2 u, CausticTarget *out)
 {
     float3 centre = light_vector(shape->centre), x = light_vector(shape->axis[0]),
            y = light_vector(shape->axis[1]);
@@ -154,7 +142,6 @@ static bool sample_shape(const Lights *lights, const LightShape *shape, float3 f
         out->place = f3_madd(f3_madd(centre, (float)shape->half_size[0] * at.x, x),
                              (float)shape->half_size[1] * at.y, y);
     }
-    return set_shape_pdf(lights, shape, from, out);
 }
 
 bool caustic_target_sample(const Lights *lights, float3 from, float2 u, CausticTarget *out)
@@ -168,8 +155,10 @@ bool caustic_target_sample(const Lights *lights, float3 from, float2 u, CausticT
     begin_target(lights, caustics->lights[index], out);
     u.x = minf(place - (float)index, 0x1.fffffep-1f);
     const Source *s = source_of(lights, out->light);
-    if (s->kind == SOURCE_SHAPE)
-        return sample_shape(lights, &lights->shapes[out->light], from, u, out);
+    if (s->kind == SOURCE_SHAPE) {
+        draw_place(&lights->shapes[out->light], from, u, out);
+        return set_shape_pdf(lights, &lights->shapes[out->light], from, out);
+    }
     out->kind = s->kind == SOURCE_DISTANT ? CAUSTIC_DIRECTION : CAUSTIC_POINT;
     out->place = s->kind == SOURCE_DISTANT ? s->axis : s->position;
     out->pdf = 1.0f / (float)caustics->light_count;
@@ -188,11 +177,13 @@ bool caustic_place_sample(const Lights *lights, uint32_t light, float3 from, flo
                           float3 *out_place, float3 *out_normal)
 {
     CausticTarget target = {.light = light};
-    ASSERT(!light_shape_faces(&lights->shapes[light]));
-    bool is_there = sample_shape(lights, &lights->shapes[light], from, u, &target);
+    const LightShape *shape = &lights->shapes[light];
+    ASSERT(!light_shape_faces(shape));
+    draw_place(shape, from, u, &target);
     *out_place = target.place;
     *out_normal = target.normal;
-    return is_there;
+    float pdf = place_pdf(shape, from, target.normal);
+    return pdf > 0.0f && isfinite(pdf);
 }
 
 float caustic_place_pdf(const Lights *lights, uint32_t light, float3 from, float3 place)
@@ -245,6 +236,13 @@ bool caustic_target_seen(const Lights *lights, uint32_t index, float3 direction,
     out->place = direction;
     out->pdf = warp_cone_pdf(s->one_minus_cos) / (float)lights->caustics.light_count;
     return true;
+}
+
+bool caustic_distant_light(const Lights *lights, uint32_t index, uint32_t *out_light)
+{
+    const Source *s = &lights->sources[lights->infinite_first + index];
+    *out_light = s->light;
+    return s->kind == SOURCE_DISTANT;
 }
 
 /* --- arriving -------------------------------------------------------------------------------------- */

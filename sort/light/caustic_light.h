@@ -38,10 +38,9 @@ typedef struct CausticMiss {
     float2 by_d[2]; /* its derivatives by the two coordinates */
 } CausticMiss;
 
-/* Returns the number of lights that may be drawn: the environment is not among them. */
+/* Returns the number of lights that may be drawn, 0 if there are no receivers or no casters: the environment and meshes are not
+ * among them. */
 uint32_t caustic_light_count(const Lights *lights);
-/* Returns whether there are receivers, casters, and such lights or an environment with is_caustics_light. */
-bool caustics_exist(const Lights *lights);
 /* Draws a light and a place on it, for a path that begins at `from`. False: there is none, though it counts as a sample. */
 bool caustic_target_sample(const Lights *lights, float3 from, float2 u, CausticTarget *out_target);
 /* Does so for a light with a shape that does not face who looks, without the choice of the light. *out_normal: unit. */
@@ -56,6 +55,9 @@ bool caustic_target_met(const Lights *lights, uint32_t light, float3 from, const
 /* Does so for an infinite source (lights_infinite_hit) that a ray sees. */
 bool caustic_target_seen(const Lights *lights, uint32_t index, float3 direction,
                          CausticTarget *out_target);
+
+/* Finds the light of Scene.lights that an infinite source is. False: it is the environment. */
+bool caustic_distant_light(const Lights *lights, uint32_t index, uint32_t *out_light);
 
 /* Returns whether some caster may lie between a point and the target. */
 bool caustic_target_may_bend(const Lights *lights, const CausticTarget *target, float3 from);

@@ -60,7 +60,6 @@ typedef struct CausticScene {
     uint32_t *lights;  /* [light_count] of Scene.lights, rising */
     CausticBox *boxes; /* [box_count] of instances */
     uint32_t light_count, box_count;
-    bool has_sky; /* the environment is looked for, too */
 } CausticScene;
 
 /* What of the environment decides how often it is sampled. */
@@ -138,6 +137,8 @@ static inline float3 light_vector(const double v[3])
     return f3((float)v[0], (float)v[1], (float)v[2]);
 }
 
+/* Returns where an instance is. */
+CausticBox caustic_box(const Scene *scene, uint32_t instance);
 /* Fills lights->caustics, once the sources are there (caustic_light.c). STATUS_NO_MEMORY. */
 Status caustic_scene_build(Lights *lights, Error *err) SORT_MUST_CHECK;
 

@@ -6,9 +6,9 @@
 #include "sort/scene/curve.h"
 
 enum {
-    EMISSION_POINTS = 256,            /* looked at per material, */
-    EMISSION_SEARCH_POINTS = 1 << 17, /* and of one that is dark at all of these; */
-    EMISSION_ALL_POINTS = 1 << 20     /* of all such materials together */
+    EMISSION_POINTS = LIGHT_SETUP_POINTS, /* looked at per material, */
+    EMISSION_SEARCH_POINTS = 1 << 17,     /* and of one that is dark at all of these; */
+    EMISSION_ALL_POINTS = 1 << 20         /* of all such materials together */
 };
 
 typedef struct Lookup {
@@ -209,9 +209,8 @@ static void worn_find(const Scene *scene, uint32_t instance, uint32_t material, 
             worn->triangles[worn->count++] = t;
 }
 
-/* Points spread evenly over the triangles of the instances that wear the material, seen from one side. */
-static uint32_t emission_points(const Scene *scene, uint32_t material, bool from_front,
-                                SurfaceBlock *surfaces)
+uint32_t light_setup_points(const Scene *scene, uint32_t material, bool from_front,
+                            SurfaceBlock *surfaces)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < scene->instance_count && count < EMISSION_POINTS; ++i) {
@@ -290,10 +289,10 @@ static uint8_t bright_sides(const Scene *scene, ShadeContext *shade, uint32_t ma
                             SurfaceBlock *surfaces)
 {
     enum { POINTS_MIN = 64 };
-    uint32_t front = emission_points(scene, material, true, surfaces), sides = 0;
+    uint32_t front = light_setup_points(scene, material, true, surfaces), sides = 0;
     if (front >= POINTS_MIN) {
         sides |= mean_emission(shade, material, surfaces, front) > 0.0f ? LIGHT_EMITS_FRONT : 0;
-        uint32_t back = emission_points(scene, material, false, surfaces);
+        uint32_t back = light_setup_points(scene, material, false, surfaces);
         sides |= mean_emission(shade, material, surfaces, back) > 0.0f ? LIGHT_EMITS_BACK : 0;
     }
     return (uint8_t)(sides ? sides : LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK);
@@ -311,7 +310,7 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel) {
             out_emission[m] =
-                mean_emission(shade, m, surfaces, emission_points(scene, m, true, surfaces));
+                mean_emission(shade, m, surfaces, light_setup_points(scene, m, true, surfaces));
             dark += out_emission[m] == 0.0f;
         }
     uint64_t points = EMISSION_ALL_POINTS / (dark > 0 ? dark : 1);

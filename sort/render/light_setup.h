@@ -11,6 +11,8 @@ typedef struct LightSetup {
     EnvironmentTable *table; /* NULL unless the environment is an image */
     Lights *lights;          /* borrows the table */
     ShadeGlow *glows;        /* [material_count] */
+    bool *
+        are_smooth; /* [material_count] mirrors and clear glass: much is scattered without a blur */
 } LightSetup;
 
 /* Builds the lights of a scene. samples_alone: scattered rays do not count what they find of the environment. The other arguments
@@ -20,6 +22,12 @@ Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexC
                           TextureStore *store, bool samples_alone, LightSetup *out_setup,
                           Error *err) SORT_MUST_CHECK;
 void light_setup_destroy(LightSetup *setup);
+
+enum { LIGHT_SETUP_POINTS = 256 };
+/* Sets points that are spread evenly over the triangles of the instances that wear a material, seen head-on from one side. Returns
+ * their number. surfaces: room for LIGHT_SETUP_POINTS. */
+uint32_t light_setup_points(const Scene *scene, uint32_t material, bool from_front,
+                            SurfaceBlock *surfaces);
 /* Returns the sides (LIGHT_EMITS_x) from which a material may emit; both unless its emission is constant. */
 uint8_t light_setup_known_sides(const ShadeGlow *glow);
 

@@ -115,6 +115,8 @@ static Status apply_settings(Render *r, Error *err)
     const SceneSettings *s = &r->settings;
     r->settings = r->scene->settings;
     scene_settings_apply(&o->settings, &r->settings);
+    if (o->caustics)
+        r->settings.caustics = (SceneCaustics)(o->caustics - 1);
     if (o->guiding)
         r->settings.guiding = (SceneGuiding)(o->guiding - 1);
     if (r->bake.points && r->bake.look == BAKE_AT_ENVIRONMENT)

@@ -52,6 +52,7 @@ typedef struct RenderOptions {
         adaptive_error; /* pixels stop when film_judge finds them this good, exposed; 0: none does */
     WaveView view;      /* NONE: light */
     uint32_t guiding;   /* 1 + SceneGuiding; 0: the package's */
+    uint32_t caustics;  /* 1 + SceneCaustics; 0: the package's */
     uint64_t guiding_memory_bytes; /* limit of the field of path guiding; 0: RENDER_GUIDE_BYTES */
     WaveStrategy strategy;         /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
@@ -163,9 +164,12 @@ typedef struct RenderSightStats {
 
 /* What trying paths of light for caustics took. */
 typedef struct RenderCausticStats {
-    double seconds; /* 0: the scene asks for none, or they are left to walks without a trial */
+    double seconds; /* 0: nothing throws caustics, or they are left to others without a trial */
+    double share;   /* of the paths that found light */
     double
-        share; /* of the paths that found light; paths of light looked for caustics if it was large enough */
+        gain; /* of error times time, expected: 1 minus the quotient of what it is with paths of light and without */
+    uint32_t
+        stride; /* the samples of one in so many pixels have a path of light each, if they are worth it */
 } RenderCausticStats;
 
 typedef struct RenderStats {

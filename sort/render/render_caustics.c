@@ -1,50 +1,237 @@
-/* Whether paths of light look for caustics, or walks: a small picture counts whose paths of light arrive. Where the camera sees a small
- * part of large caustics few do, and walks, which begin at what the camera sees, are better. */
+/* Whether paths of light look for caustics, and how many. A small picture tells how noisy the picture is beside its caustics, and
+ * paths of light by how much those would vary with them and without. What is least is error times time. */
 #include "sort/render/training.h"
 
+#include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include <stdlib.h>
 
 enum {
-    PIXELS_A_PATH = 16, /* of the frame, within limits */
-    PATHS_MIN = 1 << 12,
-    PATHS_MAX = 1 << 16
+    /* One path of the camera for each pixel of the frame, within limits, and one path of light for each. */
+    PATHS_MIN = 1 << 14,
+    PATHS_MAX = 1 << 17,
+    SAMPLES = 8,
+    PIXELS_A_BAD_ONE = 500,
+    STRIDE_MIN = 2,
+    STRIDE_MAX = 16
 };
-/* The least part of the paths that has to bring light to the picture. */
+/* The work of shading a point, in rays. Paths of light shade each surface up to three times. */
+#define POINT_COST 1.0
+/* What else it takes to know what paths of light would find, of the time without it. */
+#define WEIGHING_COST 0.15
+/* The part of error times time that has to be gained. */
+#define GAIN_MIN 0.2
+/* The part of the paths of light that has to find what scattering hardly finds, lest walks look for it. */
 #define SHARE_MIN (1.0 / 32.0)
 
-static Status count_paths(Render *r, double *out_share, Error *err)
+/* What is known of a render: variances of one sample of each pixel, relative to the pixels, and work, in rays. */
+typedef struct Trial {
+    double rest; /* variance of paths from the camera, as far as paths of light do not take part */
+    double alone, shared; /* variance of scattering's caustics */
+    double light;         /* variance of paths of light, one for each sample */
+    double work;          /* for each sample without paths of light */
+    double light_work;    /* for each path of light */
+    double share;         /* of the paths of light */
+} Trial;
+
+/* The two pictures. */
+typedef struct Pictures {
+    Training camera, light;
+    double *scale; /* [pixels of each] 1 / the square of its brightness */
+    double *parts; /* likewise */
+    float *rgba, *variance;
+} Pictures;
+
+static double pixel_count(const Render *r)
 {
-    Training t;
     const FilmDesc *frame = film_desc(r->film);
-    double paths = (double)frame->width * frame->height / PIXELS_A_PATH;
-    paths = fmin(fmax(paths, PATHS_MIN), PATHS_MAX);
-    /* One path for each sample of a few pixels. */
-    Status status =
-        training_begin(&t, r, paths / 4, CAUSTIC_PATH_STRIDE * 4, 0x63617573746963, err);
-    t.shared.view = WAVE_VIEW_LIGHT;
-    t.shared.caustic_emission = r->caustic_emission;
-    WaveCounters before = r->stats.wave;
-    if (status == STATUS_OK)
-        status = training_run(&t, 0, t.shared.samples, err);
-    double count = (double)(r->stats.wave.caustic_paths - before.caustic_paths);
-    double found = (double)(r->stats.wave.caustics_found - before.caustics_found);
-    *out_share = count > 0.0 ? found / count : 0.0;
-    training_end(&t);
+    double paths = (double)frame->width * frame->height;
+    return fmin(fmax(paths, PATHS_MIN), PATHS_MAX) / SAMPLES;
+}
+
+static double brightness(const float *rgba)
+{
+    return ((double)rgba[0] + (double)rgba[1] + (double)rgba[2]) / 3.0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the middle brightness of a pixel and those around it: a bright sample must not hide in the brightness of its own pixel.
+ * */
+static double middle_brightness(const Pictures *p, uint32_t x, uint32_t y)
+{
+    enum { REACH = 2, MOST = (2 * REACH + 1) * (2 * REACH + 1) };
+    const uint32_t width = p->camera.width, height = p->camera.height;
+    double values[MOST];
+    size_t count = 0;
+    for (uint32_t v = y > REACH ? y - REACH : 0; v < height && v <= y + REACH; ++v)
+        for (uint32_t u = x > REACH ? x - REACH : 0; u < width && u <= x + REACH; ++u)
+            values[count++] = fabs(brightness(p->rgba + 4 * ((size_t)v * width + u)));
+    ASSERT(count > 0 && count <= MOST);
+    qsort(values, count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+/* Dark pixels count as if they had half of the mean. */
+static void find_scales(const Pictures *p)
+{
+    const uint32_t width = p->camera.width, height = p->camera.height;
+    double mean = 0.0, pixels = (double)width * height;
+    for (uint32_t y = 0; y < height; ++y)
+        for (uint32_t x = 0; x < width; ++x) {
+            double here = middle_brightness(p, x, y);
+            p->scale[(size_t)y * width + x] = here;
+            mean += here / pixels;
+        }
+    for (size_t i = 0; i < (size_t)width * height; ++i) {
+        double square = p->scale[i] * p->scale[i] + 0.25 * mean * mean;
+        p->scale[i] = square > 0.0 ? 1.0 / square : 0.0;
+    }
+}
+
+/* Returns the work in rays. */
+static double work_of(const WaveCounters *c)
+{
+    return (double)c->rays + (double)c->shadow_rays + POINT_COST * (double)c->shade.points;
+}
+
+/* Renders samples [first, end) of a picture. *out_counts: what they took. */
+static Status run(Training *t, uint32_t first, uint32_t end, WaveCounters *out_counts, Error *err)
+{
+    const WaveCounters before = t->render->stats.wave, *after = &t->render->stats.wave;
+    TRY(training_run(t, first, end, err));
+    *out_counts = (WaveCounters){.paths = after->paths - before.paths,
+                                 .rays = after->rays - before.rays,
+                                 .shadow_rays = after->shadow_rays - before.shadow_rays,
+                                 .caustic_paths = after->caustic_paths - before.caustic_paths,
+                                 .caustics_found = after->caustics_found - before.caustics_found,
+                                 .shade.points = after->shade.points - before.shade.points};
+    return STATUS_OK;
+}
+
+/* Returns the variance of paths from the camera but for the worst pixels, whose bright samples others would not have. */
+static double rest_of(Pictures *p, size_t pixels)
+{
+    double sum = 0.0;
+    size_t kept = pixels - pixels / PIXELS_A_BAD_ONE;
+    ASSERT(kept > 0 && kept <= pixels);
+    for (size_t i = 0; i < pixels; ++i)
+        p->parts[i] = SAMPLES * p->scale[i] * (double)p->variance[i];
+    qsort(p->parts, pixels, sizeof *p->parts, by_value);
+    for (size_t i = 0; i < kept; ++i)
+        sum += p->parts[i];
+    return sum;
+}
+
+/* Sets what caustics vary by. Few paths of light tell of light that scattering meets once in very many renders: of the means over
+ * parts of the paths the middle one is what most renders show. *out_counts: what all took. */
+static Status find_noise(Pictures *p, size_t pixels, Trial *out, WaveCounters *out_counts,
+                         Error *err)
+{
+    double parts[3][SAMPLES], sums[3] = {0.0};
+    *out_counts = (WaveCounters){.paths = 0};
+    for (uint32_t k = 0; k < SAMPLES; ++k) {
+        WaveCounters counts;
+        TRY(run(&p->light, k, k + 1, &counts, err));
+        wave_counters_add(out_counts, &counts);
+        film_resolve(p->light.film, p->rgba);
+        for (size_t c = 0; c < 3; ++c) {
+            double sum = 0.0;
+            for (size_t i = 0; i < pixels; ++i)
+                sum += (k + 1) * p->scale[i] * (double)p->rgba[4 * i + c];
+            parts[c][k] = sum - sums[c];
+            sums[c] = sum;
+        }
+    }
+    for (size_t c = 0; c < 3; ++c)
+        qsort(parts[c], SAMPLES, sizeof *parts[c], by_value);
+    out->alone = CAUSTIC_STRIDE_TRIED * parts[0][SAMPLES / 2];
+    out->shared = CAUSTIC_STRIDE_TRIED * parts[1][SAMPLES / 2];
+    out->light = parts[2][SAMPLES / 2];
+    return STATUS_OK;
+}
+
+static Status look(Render *r, Pictures *p, Trial *out, Error *err)
+{
+    const FilmAovSet variance = FILM_AOV_BIT(FILM_AOV_VARIANCE);
+    WaveCounters camera, light;
+    TRY(training_begin(&p->camera, r, pixel_count(r), SAMPLES, variance, 0x63617573746963, err));
+    TRY(training_begin(&p->light, r, pixel_count(r), SAMPLES, 0, 0x6c6967687473, err));
+    p->camera.shared.caustic_emission = p->light.shared.caustic_emission = r->caustic_emission;
+    p->camera.shared.caustic_stride = CAUSTIC_STRIDE_TRIED;
+    p->light.shared.caustic_stride = 0;
+    size_t pixels = (size_t)p->camera.width * p->camera.height;
+    p->scale = MEM_ARRAY(double, pixels);
+    p->rgba = MEM_ARRAY(float, 4 * pixels);
+    p->variance = MEM_ARRAY(float, pixels);
+    p->parts = MEM_ARRAY(double, pixels);
+    if (!p->parts || !p->scale || !p->rgba || !p->variance)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory looking for caustics");
+    TRY(run(&p->camera, 0, SAMPLES, &camera, err));
+    film_resolve(p->camera.film, p->rgba);
+    film_resolve_aov(p->camera.film, FILM_AOV_VARIANCE, p->variance);
+    find_scales(p);
+    out->rest = rest_of(p, pixels);
+    TRY(find_noise(p, pixels, out, &light, err));
+    double paths = fmax((double)light.caustic_paths, 1.0);
+    out->light_work = work_of(&light) / paths;
+    out->work = (work_of(&camera) - work_of(&light) * (double)camera.caustic_paths / paths) /
+                fmax((double)camera.paths, 1.0);
+    out->share = (double)camera.caustics_found / fmax((double)camera.caustic_paths, 1.0);
+    return STATUS_OK;
+}
+
+static Status measure(Render *r, Trial *out, Error *err)
+{
+    Pictures p = {.scale = NULL};
+    *out = (Trial){.rest = 0.0};
+    Status status = look(r, &p, out, err);
+    training_end(&p.light);
+    training_end(&p.camera);
+    mem_free(p.scale);
+    mem_free(p.parts);
+    mem_free(p.rgba);
+    mem_free(p.variance);
     return status;
+}
+
+/* Returns for which stride error times time is least. */
+static uint32_t best_stride(const Trial *t)
+{
+    double stride = sqrt((t->rest + t->shared) * t->light_work / (t->work * t->light));
+    return stride >= STRIDE_MIN ? (uint32_t)fmin(stride, STRIDE_MAX) : STRIDE_MIN;
+}
+
+/* Returns error times time as a part of what it is without paths of light. */
+static double product(const Trial *t, uint32_t stride)
+{
+    double error = t->rest + t->shared + t->light * stride;
+    double time = t->work * (1.0 + WEIGHING_COST) + t->light_work / stride;
+    return error * time / ((t->rest + t->alone) * t->work);
 }
 
 Status render_try_caustics(Render *r, Error *err)
 {
-    double share;
+    Trial trial;
     uint64_t start = clock_now_ns();
     r->shared.caustic_emission = r->caustic_emission;
     if (!r->caustic_emission || r->options.strategy == WAVE_STRATEGY_BSDFS)
         return STATUS_OK;
     render_announce(r, "looking for caustics");
-    TRY(count_paths(r, &share, err));
-    r->stats.caustics = (RenderCausticStats){clock_seconds_since(start), share};
-    if (share < SHARE_MIN)
+    TRY(measure(r, &trial, err));
+    r->shared.caustic_stride = best_stride(&trial);
+    double gain = 1.0 - product(&trial, r->shared.caustic_stride);
+    r->stats.caustics = (RenderCausticStats){clock_seconds_since(start), trial.share, gain,
+                                             r->shared.caustic_stride};
+    bool is_worth = r->has_flagged_casters
+                        ? trial.share >= SHARE_MIN
+                        : gain >= GAIN_MIN || r->settings.caustics == SCENE_CAUSTICS_ALL;
+    if (!is_worth)
         r->shared.caustic_emission = NULL;
     return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* What WAVE_VIEW_LIGHT needs, and what it cannot show: paths that begin at lamps know neither which rays the camera will send to
  * where they are, nor how many bounces lie before. */
 #include "sort/render/render_state.h"
+#include "sort/render/smooth_materials.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -9,6 +10,8 @@
 #include "sort/shade/ssl_tables.h"
 #include <stdarg.h>
 #include <stdio.h>
+
+enum { PIXELS_TO_TRY = 1 << 14 };
 
 SORT_PRINTF(2, 3) static Status refuse(Error *err, const char *format, ...)
 {
@@ -191,7 +194,67 @@ static bool may_look_for_caustics(const Render *r)
         if (scene->instances[i].invisible_to || scene->instances[i].is_holdout ||
             scene->instances[i].is_shadow_catcher)
             return false;
-    return caustics_exist(r->lights.lights);
+    return true;
+}
+
+static bool has_flagged_casters(const Scene *scene)
+{
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        if (scene->instances[i].is_caustics_caster)
+            return true;
+    return false;
+}
+
+/* Returns whether a trial would take longer than what it is worth. */
+static bool is_too_small_to_try(const Render *r)
+{
+    const RenderOptions *o = &r->options;
+    uint64_t width = o->width_px ? o->width_px : r->scene->settings.width_px,
+             height = o->height_px ? o->height_px : r->scene->settings.height_px;
+    return r->settings.caustics == SCENE_CAUSTICS_AUTO && width * height < PIXELS_TO_TRY;
+}
+
+/* Sets which instances are smooth all over, and so may throw caustics. */
+static void find_casters(const Render *r, const bool *are_smooth, bool *out_casters)
+{
+    const Scene *scene = r->scene;
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        bool casts = instance->material_count > 0 && !scene->meshes[instance->mesh].curves;
+        for (uint32_t k = 0; k < instance->material_count; ++k)
+            casts = casts && are_smooth[instance->materials[k]];
+        out_casters[i] = casts;
+    }
+}
+
+/* Flags tell what throws caustics; without any of them all that is smooth, unless the settings cut or blur caustics
+ * that scattering finds. */
+static Status aim_at_casters(Render *r, Error *err)
+{
+    CausticEmissionDesc desc = {.size_bytes = sizeof desc, .lights = r->lights.lights};
+    r->has_flagged_casters = has_flagged_casters(r->scene);
+    if (r->has_flagged_casters)
+        return caustic_emission_create(&desc, &r->caustic_emission, err);
+    const SceneSettings *s = &r->settings;
+    if (s->caustics == SCENE_CAUSTICS_FLAGS || is_too_small_to_try(r) || s->filter_glossy > 0.0f ||
+        s->clamp_direct > 0.0f || s->clamp_indirect > 0.0f)
+        return STATUS_OK;
+    bool *casters = MEM_ARRAY(bool, r->scene->instance_count + 1);
+    bool *are_smooth = MEM_ARRAY(bool, r->scene->material_count + 1);
+    Status status = STATUS_OK;
+    if (!casters || !are_smooth)
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    if (status == STATUS_OK)
+        status =
+            smooth_materials_find(r->scene, r->materials, r->textures, r->store, are_smooth, err);
+    if (status == STATUS_OK) {
+        find_casters(r, are_smooth, casters);
+        desc.casters = casters;
+        status = caustic_emission_create(&desc, &r->caustic_emission, err);
+    }
+    mem_free(casters);
+    mem_free(are_smooth);
+    return status;
 }
 
 Status render_prepare_light(Render *r, Error *err)
@@ -201,7 +264,7 @@ Status render_prepare_light(Render *r, Error *err)
     r->emission = NULL;
     r->caustic_emission = NULL;
     if (may_look_for_caustics(r))
-        return caustic_emission_create(r->lights.lights, &r->caustic_emission, err);
+        return aim_at_casters(r, err);
     if (r->shared.view != WAVE_VIEW_LIGHT)
         return STATUS_OK;
     TRY(check_options(r, err));

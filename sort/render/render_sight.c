@@ -28,7 +28,7 @@ static Status count_rays(Render *r, LightSight *sight, Error *err)
 {
     Training t;
     SceneSettings settings = r->settings;
-    Status status = training_begin(&t, r, pixel_count(r), SAMPLES, 0x7369676874, err);
+    Status status = training_begin(&t, r, pixel_count(r), SAMPLES, 0, 0x7369676874, err);
     ASSERT(t.shared.settings == &r->settings); /* of which this is a copy */
     settings.max_depth = DEPTH;
     t.shared.settings = &settings;

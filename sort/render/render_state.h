@@ -27,6 +27,7 @@ struct Render {
     LightSetup lights;
     LightEmission *emission;           /* owned; NULL unless the view is WAVE_VIEW_LIGHT */
     CausticEmission *caustic_emission; /* owned; NULL: no paths of light look for caustics */
+    bool has_flagged_casters;          /* flags of the scene tell what looks for caustics */
     Accel *accel;
     Film *film;
     uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */

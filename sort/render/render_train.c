@@ -108,7 +108,7 @@ Status render_train(Render *r, Error *err)
     render_announce(r, "learning where light comes from");
     const uint32_t samples = (1u << PASSES) - 1;
     Status status =
-        training_begin(&t, r, (double)path_count(r) / samples, samples, 0x67756964u, err);
+        training_begin(&t, r, (double)path_count(r) / samples, samples, 0, 0x67756964u, err);
     if (status == STATUS_OK)
         status = train(&t, err);
     training_end(&t);

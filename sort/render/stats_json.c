@@ -138,6 +138,8 @@ static void write_caustics(JsonWriter *w, const RenderStats *s)
     json_write_object(w, "caustics");
     json_write_double(w, "training_seconds", s->caustics.seconds);
     json_write_double(w, "share", s->caustics.share);
+    json_write_double(w, "gain", s->caustics.gain);
+    json_write_u64(w, "stride", s->caustics.stride);
     json_write_u64(w, "paths", s->wave.caustic_paths);
     json_write_u64(w, "found", s->wave.caustics_found);
     json_write_end(w);

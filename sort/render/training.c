@@ -22,8 +22,8 @@ static void choose_size(Training *t, double pixels)
     t->height = (uint32_t)fmin(fmax(frame->height * scale, SIDE_MIN_PX), most);
 }
 
-Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, uint64_t seed,
-                      Error *err)
+Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, FilmAovSet aovs,
+                      uint64_t seed, Error *err)
 {
     *t = (Training){.render = r, .shared = r->shared, .counted = r->stats.wave};
     choose_size(t, pixels);
@@ -31,7 +31,8 @@ Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, u
                      .width = t->width,
                      .height = t->height,
                      .has_catchers = film_desc(r->film)->has_catchers,
-                     .has_splats = film_desc(r->film)->has_splats};
+                     .has_splats = film_desc(r->film)->has_splats,
+                     .aovs = aovs};
     desc.identity.nominal_samples = samples;
     schedule_init(&t->schedule, &(ScheduleDesc){.width = t->width,
                                                 .height = t->height,

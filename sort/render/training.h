@@ -17,10 +17,10 @@ typedef struct Training {
     WaveCounters counted; /* of the render, which does not count what is thrown away */
 } Training;
 
-/* Prepares a small picture of the frame with about so many pixels, whose pixels will have `samples` samples. seed: that of the random
- * numbers, mixed with the render's. After an error, too, training_end ends it. Errors: memory. */
-Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, uint64_t seed,
-                      Error *err) SORT_MUST_CHECK;
+/* Prepares a small picture of the frame with about so many pixels, whose pixels will have `samples` samples. aovs: layers of its
+ * film. seed: that of the random numbers, mixed with the render's. After an error, too, training_end ends it. Errors: memory. */
+Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, FilmAovSet aovs,
+                      uint64_t seed, Error *err) SORT_MUST_CHECK;
 /* Renders samples [first, end) of its pixels. STATUS_CANCELLED: the render was stopped. */
 Status training_run(Training *t, uint32_t first, uint32_t end, Error *err) SORT_MUST_CHECK;
 void training_end(Training *t);

@@ -55,6 +55,7 @@ SceneSettings scene_settings_default(void)
     SceneSettings s = {
         .width_px = 1280,
         .height_px = 720,
+        .caustics = SCENE_CAUSTICS_AUTO,
         .mist = {.start_m = 5.0f, .depth_m = 25.0f, .falloff = SCENE_MIST_QUADRATIC}};
     for (uint32_t i = 0; i < SETTING_COUNT; ++i)
         store(&scene_setting_rows[i], scene_setting_rows[i].initial, &s);
@@ -121,6 +122,17 @@ static Status parse_guiding(JsonCursor *settings, SceneGuiding *guiding, Error *
     return STATUS_OK;
 }
 
+const char *const scene_caustics_names[] = {"flags", "auto", "all", NULL};
+
+static Status parse_caustics(JsonCursor *settings, SceneCaustics *caustics, Error *err)
+{
+    uint32_t choice = *caustics;
+    TRY(json_get_choice(settings, "caustics", JSON_OPTIONAL, scene_caustics_names,
+                        SORT_COUNT_OF(scene_caustics_names) - 1, &choice, err));
+    *caustics = (SceneCaustics)choice;
+    return STATUS_OK;
+}
+
 static Status parse_moment(JsonCursor *settings, SceneSettings *s, Error *err)
 {
     JsonCursor c;
@@ -141,6 +153,7 @@ Status scene_settings_parse(JsonCursor *settings, SceneSettings *s, Error *err)
     TRY(parse_resolution(settings, s, err));
     TRY(parse_mist(settings, &s->mist, err));
     TRY(parse_guiding(settings, &s->guiding, err));
+    TRY(parse_caustics(settings, &s->caustics, err));
     return parse_moment(settings, s, err);
 }
 
@@ -162,6 +175,7 @@ void scene_settings_list(const SceneSettings *s, StrBuf *out)
     list_number(out, "mist.depth_m", (double)s->mist.depth_m);
     strbuf_printf(out, "mist.falloff %d\n", (int)s->mist.falloff);
     strbuf_printf(out, "guiding %s\n", scene_guiding_names[s->guiding]);
+    strbuf_printf(out, "caustics %s\n", scene_caustics_names[s->caustics]);
 }
 
 Status scene_settings_change(SceneSettingsChange *change, SceneSettingId id, double value,

@@ -22,6 +22,15 @@ typedef struct SceneMist {
 typedef enum SceneGuiding { SCENE_GUIDING_OFF, SCENE_GUIDING_ON } SceneGuiding;
 extern const char *const scene_guiding_names[]; /* by SceneGuiding; NULL at the end */
 
+/* What throws caustics that paths of light look for: instances with flags alone; without any flags all that are smooth, if a trial
+ * finds that it pays; or all of these in any case. */
+typedef enum SceneCaustics {
+    SCENE_CAUSTICS_FLAGS,
+    SCENE_CAUSTICS_AUTO,
+    SCENE_CAUSTICS_ALL
+} SceneCaustics;
+extern const char *const scene_caustics_names[]; /* by SceneCaustics; NULL at the end */
+
 #define SETTING_TYPE_U32   uint32_t
 #define SETTING_TYPE_FLOAT float
 #define SETTING_TYPE_BOOL  bool
@@ -35,6 +44,7 @@ typedef struct SceneSettings {
     uint32_t camera; /* the one to render, unless another is asked for */
     SceneMist mist;
     SceneGuiding guiding;
+    SceneCaustics caustics;
     /* The moment that the scene shows, for the picture's metadata: no pixel depends on it. */
     bool has_frame;
     int32_t frame; /* its number in a sequence */

@@ -20,6 +20,7 @@ static const TexFilter texture_filters[] = {
 _Static_assert(SORT_COUNT_OF(texture_filter_words) == SORT_COUNT_OF(texture_filters) + 1,
                "each word has a filter");
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
+static const char *const caustics_words[] = {"package", "flags", "auto", "all", NULL};
 static const char *const guiding_words[] = {"package", "off", "on", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
 static const char *const missing_words[] = {"error", "magenta", NULL};
@@ -34,6 +35,7 @@ typedef struct Words {
     double mip_bias, filter_width, adaptive;
     SettingWord settings[SETTING_COUNT];
     uint32_t guiding;              /* of guiding_words */
+    uint32_t caustics;             /* of caustics_words */
     uint32_t bake_look, bake_udim; /* udim: 0: not given */
     uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
@@ -105,6 +107,7 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->size_bytes = sizeof *r;
     r->sampler = (SamplerKind)words->sampler;
     r->guiding = words->guiding;
+    r->caustics = words->caustics;
     r->filter = (PixelFilterKind)words->filter;
     r->filter_width_px = (float)words->filter_width;
     ASSERT(words->texture_filter < SORT_COUNT_OF(texture_filters));
@@ -315,6 +318,7 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, light (paths from the lamps), or a diagnostic view; --list integrators"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "source of random numbers"},
         {.name = "guiding", .kind = CLI_CHOICE, .out = &words->guiding, .choices = guiding_words, .value_name = "WHEN", .help = "path guiding: learn where light comes from, and send paths there; package: as the scene says"},
+        {.name = "caustics", .kind = CLI_CHOICE, .out = &words->caustics, .choices = caustics_words, .value_name = "WHAT", .help = "what throws caustics that paths of light look for: objects with flags; without flags all smooth ones, if a trial finds that it pays, or in any case; package: as the scene says"},
         {.name = "guiding-memory", .kind = CLI_SIZE, .out = &c->render.guiding_memory_bytes, .min = 1 << 20, .max = 1e12, .value_name = "SIZE", .help = "limit of what path guiding learns (64M)"},
         {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words->filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},

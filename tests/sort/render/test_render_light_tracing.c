@@ -154,6 +154,7 @@ typedef struct Case {
     bool has_black_wall;
     PixelFilterKind filter;
     float filter_width_px;
+    bool is_smooth; /* the ball throws caustics without flags */
     bool walks; /* path tracing looks for the lamp through the ball (sort/integrator/caustics.h) */
     uint32_t path_samples; /* 0: SAMPLES */
     TexMip mip;
@@ -331,6 +332,7 @@ static void measure(const Kit *kit, const Case *c, WaveView view, uint32_t sampl
     options.filter = c->filter;
     options.filter_width_px = c->filter_width_px;
     options.mip = c->mip;
+    options.caustics = 1 + (c->is_smooth ? SCENE_CAUSTICS_ALL : SCENE_CAUSTICS_AUTO);
     SETTING_SET(options.settings, samples, samples);
     memset(out, 0, sizeof *out);
     Render *render = NULL;
@@ -346,7 +348,7 @@ static void measure(const Kit *kit, const Case *c, WaveView view, uint32_t sampl
         }
         RenderStats stats;
         render_stats(render, &stats);
-        bool looks = c->walks && view == WAVE_VIEW_NONE;
+        bool looks = (c->walks || c->is_smooth) && view == WAVE_VIEW_NONE;
         if (looks != (stats.wave.caustic_paths > 0))
             fail_msg("%s: %llu paths of light for caustics", c->what,
                      (unsigned long long)stats.wave.caustic_paths);
@@ -492,16 +494,16 @@ static void test_caustic(void **state)
 /* Paths of light that look for caustics beside paths from the camera: they share what both find, and find the rest alone. What lamps
  * without a size send to the floor by way of the wall, after reflection by the ball, neither finds: there the wall is black. */
 static const Case caustic_cases[] = {
-    {"point", LAMP_POINT, .floor = "matte", .ball = "clear", .has_black_wall = true},
+    {"point", LAMP_POINT, .floor = "matte", .ball = "clear"},
     {"bulb", LAMP_BULB, .floor = "matte", .ball = "clear", .lamp_fields = ", \"is_solid\": false"},
-    {"spot", LAMP_SPOT, .floor = "matte", .ball = "clear", .has_black_wall = true},
+    {"spot", LAMP_SPOT, .floor = "matte", .ball = "clear"},
     {"spot bulb", LAMP_SPOT_BULB, .floor = "matte", .ball = "clear"},
     {"rectangle", LAMP_RECTANGLE, .floor = "matte", .ball = "clear"},
     {"beam", LAMP_BEAM, .floor = "matte", .ball = "clear"},
     {"sheet", LAMP_SHEET, .floor = "matte", .ball = "clear"},
     {"disk", LAMP_DISK, .floor = "matte", .ball = "clear"},
     {"ball", LAMP_BALL, .floor = "matte", .ball = "clear"},
-    {"sun", LAMP_SUN, .floor = "matte", .ball = "clear", .has_black_wall = true},
+    {"sun", LAMP_SUN, .floor = "matte", .ball = "clear"},
     {"wide sun", LAMP_WIDE_SUN, .floor = "matte", .ball = "clear"},
     {"mixed", LAMP_BALL, .floor = "matte", .ball = "mixed"},
     {"mirror", LAMP_BALL, .floor = "matte", .ball = "mirror"},
@@ -521,6 +523,48 @@ static const Case caustic_cases[] = {
     {"two bounces", LAMP_BALL, .floor = "matte", .ball = "clear", .max_depth = 3},
 };
 
+/* Without flags: the lights that paths from the camera meet, meshes too. */
+static const Case smooth_cases[] = {
+    {"card", LAMP_NONE, true, .floor = "matte", .ball = "clear"},
+    {"screen", LAMP_NONE, true, .card = "screen", .floor = "matte", .ball = "clear",
+     .mip = TEX_MIP_OFF},
+    {"moving card", LAMP_BALL, true, .floor = "matte", .ball = "clear", .moves = true},
+    {"card and ball", LAMP_BALL, true, .floor = "matte", .ball = "clear"},
+    {"card and bulb", LAMP_BULB, true, .floor = "matte", .ball = "clear",
+     .lamp_fields = ", \"is_solid\": false"},
+    {"card and sky", LAMP_NONE, true, .environment = GRAY_SKY, .floor = "matte", .ball = "clear"},
+    {"wide sun", LAMP_WIDE_SUN, .floor = "matte", .ball = "clear"},
+    {"mixed", LAMP_NONE, true, .floor = "matte", .ball = "mixed"},
+    {"mirror", LAMP_NONE, true, .floor = "matte", .ball = "mirror"},
+    {"metal floor", LAMP_NONE, true, .floor = "metal", .ball = "clear"},
+    {"bumpy floor", LAMP_NONE, true, .floor = "bumpy", .ball = "clear"},
+    {"floor that looks", LAMP_NONE, true, .floor = "facing", .ball = "clear"},
+    {"glass floor", LAMP_NONE, true, .floor = "glass", .ball = "clear"},
+    {"small", LAMP_NONE, true, .floor = "matte", .ball = "clear", .scale = 1e-3},
+    {"large", LAMP_NONE, true, .floor = "matte", .ball = "clear", .scale = 1e3},
+    {"far", LAMP_NONE, true, .floor = "matte", .ball = "clear", .offset = 1e4},
+    {"lens", LAMP_NONE, true, .floor = "matte", .ball = "clear", .aperture = 0.2},
+    {"two bounces", LAMP_NONE, true, .floor = "matte", .ball = "clear", .max_depth = 3},
+    {"three bounces", LAMP_NONE, true, .floor = "matte", .ball = "clear", .max_depth = 4},
+};
+
+static void test_smooth(void **state)
+{
+    (void)state;
+    Kit kit;
+    kit_begin(&kit);
+    for (size_t i = 0; i < sizeof smooth_cases / sizeof *smooth_cases; ++i) {
+        double ratio;
+        Case c = smooth_cases[i];
+        c.is_smooth = c.is_high = true;
+        c.path_samples = 4 * SAMPLES;
+        double worst = compare(&kit, &c, &ratio);
+        if (!(worst <= Z_MAX))
+            fail_msg("%s: z = %g", c.what, worst);
+    }
+    kit_end(&kit);
+}
+
 static void test_caustic_paths(void **state)
 {
     (void)state;
@@ -538,9 +582,53 @@ static void test_caustic_paths(void **state)
     kit_end(&kit);
 }
 
+/* A trial finds where paths of light pay, and leaves other pictures as they are, to the bit. */
+static void test_trial(void **state)
+{
+    (void)state;
+    static const struct {
+        Case c;
+        bool tries, looks;
+    } trials[] = {
+        {{"small lamp", LAMP_BALL, .is_small = true, .floor = "matte", .ball = "clear"},
+         true,
+         true},
+        {{"even sky", LAMP_NONE, .environment = GRAY_SKY, .floor = "matte", .ball = "clear"},
+         true,
+         false},
+        {{"rough ball", LAMP_BALL, .is_small = true, .floor = "matte", .ball = "glass"},
+         false,
+         false},
+    };
+    Kit kit;
+    kit_begin(&kit);
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; ++i) {
+        RenderStats stats;
+        write_case(&kit, &trials[i].c);
+        RenderOptions options = kit_options(&kit);
+        options.width_px = options.height_px = 128;
+        Hash128 bits = kit_render_bits(&kit, &options, &stats);
+        if ((stats.caustics.seconds > 0) != trials[i].tries ||
+            (stats.wave.caustic_paths > 0) != trials[i].looks)
+            fail_msg("%s: gain %g", trials[i].c.what, stats.caustics.gain);
+        options.caustics = 1 + SCENE_CAUSTICS_FLAGS;
+        Hash128 alone = kit_render_bits(&kit, &options, &stats);
+        assert_true(stats.wave.caustic_paths == 0);
+        assert_int_equal(memcmp(&bits, &alone, sizeof bits) != 0, trials[i].looks);
+        options.caustics = 0;
+        options.width_px = 127;
+        Render *small = kit_render(&kit, &options);
+        render_stats(small, &stats);
+        assert_true(stats.caustics.seconds == 0);
+        render_destroy(small);
+    }
+    kit_end(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_caustic),
-                                       cmocka_unit_test(test_caustic_paths)};
+                                       cmocka_unit_test(test_caustic_paths),
+                                       cmocka_unit_test(test_smooth), cmocka_unit_test(test_trial)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
