@@ -256,6 +256,25 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
 /* Requests the tiles that the lookup would need, without waiting. It is a hint: results never depend on it. */
 void texcache_touch(TexCaller *caller, const TexRequest *r);
 
+/* --- which texels a lookup blends --------------------------------------------------------- */
+
+/* One tap: four texels of a level, some of which may coincide: left and right of the upper row, then of the
+ * lower one. */
+typedef struct TexTap {
+    uint32_t lane, level;
+    uint32_t x[4], y[4]; /* column and row, from the left and the top */
+    /* The weight of each texel in the lane's value; 0 where the texel is replaced by black. Without such texels
+     * the weights of a lane sum to 1. (STOCHASTIC: 1 for the chosen texel.) */
+    float weights[4];
+    /* The weights in d/ds and d/dt, if the request is for derivatives. */
+    float slopes_s[4], slopes_t[4];
+} TexTap;
+
+/* Calls `visit` for all taps of the lanes that texcache_lookup would look up, without reading texels; lanes without a place have none.
+ * Returns false, and calls nothing, if the texture is not open or a UDIM set. It must stay open meanwhile. */
+bool texcache_taps(const TexCache *c, const TexRequest *r,
+                   void (*visit)(void *data, const TexTap *tap), void *data);
+
 /* --- what a lookup reads, for people ------------------------------------------------------- */
 
 enum { TEX_EXPLAIN_TEXELS_MAX = 2 * 4 * TEX_MAX_PROBES };

@@ -143,6 +143,73 @@ static void walk(void *data)
     sort_texcache_reader_destroy(reader);
 }
 
+typedef struct Listed {
+    SortTexcache *cache;
+    uint32_t taps;
+    double sum[5], red[5]; /* by lane: of the weights, and of level 0's texels times them */
+    double slope[5];       /* of red by s */
+} Listed;
+
+static void list_tap(void *user, const SortTexcacheTap *tap)
+{
+    Listed *listed = user;
+    assert_int_equal(tap->size_bytes, sizeof *tap);
+    ++listed->taps;
+    for (uint32_t k = 0; k < 4; ++k) {
+        assert_true(tap->x[k] < (uint32_t)SIZE >> tap->level &&
+                    tap->y[k] < (uint32_t)SIZE >> tap->level);
+        double red = (tap->x[k] + 0.5) * (1u << tap->level) - 0.5; /* the mean of a level's texel */
+        listed->sum[tap->lane] += (double)tap->weights[k];
+        listed->red[tap->lane] += (double)tap->weights[k] * red / 255;
+        listed->slope[tap->lane] += (double)tap->slopes_s[k] * red / 255;
+    }
+}
+
+/* The taps of a lookup are what it blends. */
+static void test_texcache_api_taps(void **state)
+{
+    SORT_UNUSED(state);
+    SortTexcache *cache = new_cache();
+    SortTexcacheTexture texture;
+    SortTexcacheReader *reader = NULL;
+    assert_int_equal(sort_texcache_open(cache, make_ramp("ramp.stex"), &texture, NULL),
+                     SORT_TEXCACHE_OK);
+    assert_int_equal(sort_texcache_reader_create(cache, &reader, NULL), SORT_TEXCACHE_OK);
+    float coord[7][5] = {{0}}, result[12][5];
+    for (uint32_t i = 0; i < 5; ++i) {
+        coord[0][i] = 0.3f + 0.07f * (float)i;
+        coord[1][i] = 0.6f;
+        coord[2][i] = 0.011f * (float)(i % 3);
+        coord[5][i] = 0.004f * (float)i;
+    }
+    coord[0][3] = NAN;
+    SortTexcacheRequest request = {.size_bytes = sizeof request,
+                                   .texture = texture,
+                                   .lane_count = 5,
+                                   .lane_mask = 0x1D,
+                                   .with_derivs = true,
+                                   .coord = coord[0]};
+    Listed listed = {0};
+    assert_int_equal(sort_texcache_taps(reader, &request, list_tap, &listed, NULL),
+                     SORT_TEXCACHE_OK);
+    assert_int_equal(sort_texcache_lookup(reader, &request, result[0], NULL, NULL),
+                     SORT_TEXCACHE_OK);
+    for (uint32_t i = 0; i < 5; ++i) {
+        bool is_there = i != 1 && i != 3;
+        assert_true(is_there ? fabs(listed.sum[i] - 1) < 1e-6 : listed.sum[i] == 0);
+        if (!is_there)
+            continue;
+        assert_float_equal(result[0][i], (float)listed.red[i], 3e-3f); /* levels in 8 bits */
+        assert_float_equal(result[4][i], (float)listed.slope[i], 0.2f);
+    }
+    REFUSED(SORT_TEXCACHE_INVALID, "visit", sort_texcache_taps(reader, &request, NULL, NULL, &err));
+    request.texture.id = 12345;
+    REFUSED(SORT_TEXCACHE_NOT_FOUND, "no open texture",
+            sort_texcache_taps(reader, &request, list_tap, &listed, &err));
+    sort_texcache_reader_destroy(reader);
+    sort_texcache_destroy(cache);
+}
+
 static void test_texcache_api_threads(void **state)
 {
     SORT_UNUSED(state);
@@ -291,8 +358,9 @@ static void test_texcache_api_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texcache_api_lookup), cmocka_unit_test(test_texcache_api_threads),
-        cmocka_unit_test(test_texcache_api_damage), cmocka_unit_test(test_texcache_api_refusals)};
+        cmocka_unit_test(test_texcache_api_lookup), cmocka_unit_test(test_texcache_api_taps),
+        cmocka_unit_test(test_texcache_api_threads), cmocka_unit_test(test_texcache_api_damage),
+        cmocka_unit_test(test_texcache_api_refusals)};
     fixture_begin();
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     fixture_end();

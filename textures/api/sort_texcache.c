@@ -332,6 +332,40 @@ SortTexcacheStatus sort_texcache_prefetch(SortTexcacheReader *reader,
     return SORT_TEXCACHE_OK;
 }
 
+typedef struct Visiting {
+    SortTexcacheVisit visit;
+    void *user;
+} Visiting;
+
+static void visit_tap(void *data, const TexTap *tap)
+{
+    const Visiting *v = data;
+    SortTexcacheTap out = {.size_bytes = sizeof out, .lane = tap->lane, .level = tap->level};
+    memcpy(out.x, tap->x, sizeof out.x);
+    memcpy(out.y, tap->y, sizeof out.y);
+    memcpy(out.weights, tap->weights, sizeof out.weights);
+    memcpy(out.slopes_s, tap->slopes_s, sizeof out.slopes_s);
+    memcpy(out.slopes_t, tap->slopes_t, sizeof out.slopes_t);
+    v->visit(v->user, &out);
+}
+
+SortTexcacheStatus sort_texcache_taps(SortTexcacheReader *reader,
+                                      const SortTexcacheRequest *request, SortTexcacheVisit visit,
+                                      void *user, SortTexcacheError *err)
+{
+    if (!reader || !request || !visit)
+        return refuse_null(err, !reader ? "reader" : !request ? "request" : "visit");
+    TexOptions options = {0};
+    TexRequest inner;
+    TRY_TEXCACHE(take_request(request, &options, &inner, err));
+    Visiting visiting = {visit, user};
+    if (texcache_taps(reader->cache->cache, &inner, visit_tap, &visiting))
+        return SORT_TEXCACHE_OK;
+    SortTexcacheInfo info = {.size_bytes = sizeof info};
+    TRY_TEXCACHE(sort_texcache_info(reader->cache, request->texture, &info, err));
+    return refuse(err, STATUS_UNSUPPORTED, "the taps of a UDIM set cannot be listed");
+}
+
 /* --- statistics ----------------------------------------------------------------------------- */
 
 SortTexcacheStatus sort_texcache_stats(SortTexcache *cache, SortTexcacheStats *out,

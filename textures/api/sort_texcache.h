@@ -222,6 +222,23 @@ SortTexcacheStatus sort_texcache_prefetch(SortTexcacheReader *reader,
                                           const SortTexcacheRequest *request,
                                           SortTexcacheError *err);
 
+/* Four texels of a level, some of which may coincide: left and right of the upper row, then of the lower one. */
+typedef struct SortTexcacheTap {
+    size_t size_bytes; /* sizeof(SortTexcacheTap), set by the library */
+    uint32_t lane, level;
+    uint32_t x[4], y[4]; /* column and row, from the left and the top */
+    float weights[4];    /* of each texel in the lane's result; 0 where it is replaced by black */
+    float slopes_s[4], slopes_t[4]; /* with_derivs: in d/ds and d/dt */
+} SortTexcacheTap;
+typedef void (*SortTexcacheVisit)(void *user, const SortTexcacheTap *tap);
+
+/* Calls `visit` for the texels that a lookup blends, without reading them: what its transpose needs, such as gradients by texels
+ * (sort_ssl.h). A lane's result is the sum of texels times weights over all its taps; lanes without a place have none. Errors: INVALID,
+ * NOT_FOUND (it is not open), UNSUPPORTED (a UDIM set). */
+SortTexcacheStatus sort_texcache_taps(SortTexcacheReader *reader,
+                                      const SortTexcacheRequest *request, SortTexcacheVisit visit,
+                                      void *user, SortTexcacheError *err);
+
 /* --- statistics -------------------------------------------------------------------------------------------- */
 
 /* Counts since the cache was created. Whenever no lookup is under way, tile_hits + tile_misses == tile_requests and

@@ -3,7 +3,7 @@
 #include "textures/filter/tex_taps.h"
 #include <math.h>
 
-static void add_texels(void *data, const TapTexels *tap)
+static void add_texels(void *data, const TexTap *tap)
 {
     TexExplain *out = data;
     for (uint32_t k = 0; k < 4; ++k) {
@@ -36,6 +36,16 @@ static void fill_ellipse(const FootprintInput *in, TexExplain *out)
     out->major[1] = (float)(sin(angle) * major / h);
     out->minor[0] = (float)(-sin(angle) * minor / w);
     out->minor[1] = (float)(cos(angle) * minor / h);
+}
+
+bool texcache_taps(const TexCache *c, const TexRequest *r,
+                   void (*visit)(void *data, const TexTap *tap), void *data)
+{
+    Texture *texture = texture_of(c, r->texture);
+    if (!texture || texture->udim)
+        return false;
+    taps_visit(texture, r, 0, visit, data);
+    return true;
 }
 
 void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, TexExplain *out)

@@ -41,7 +41,7 @@ static void count_tile(RequestTiles *q, uint32_t tile)
     ++q->taps[i];
 }
 
-static void count_tap(void *data, const TapTexels *tap)
+static void count_tap(void *data, const TexTap *tap)
 {
     RequestTiles *q = data;
     uint32_t tiles[4];

@@ -1,7 +1,7 @@
 #include "textures/filter/tex_taps.h"
 #include "textures/filter/tex_fetch.h"
 
-uint32_t tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4])
+uint32_t tap_tiles(const Texture *texture, const TexTap *tap, uint32_t out_tiles[4])
 {
     ASSERT(tap->level < texture->level_count);
     const TexLevel *level = &texture->levels[tap->level];
@@ -19,13 +19,13 @@ uint32_t tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_ti
 
 typedef struct Visit {
     const Lookup *lookup;
-    void (*visit)(void *data, const TapTexels *tap);
+    void (*visit)(void *data, const TexTap *tap);
     void *data;
     uint32_t lane;
 } Visit;
 
 /* The tap's part of the derivatives of a lane whose value it is `share` of. */
-static void add_slopes(const Tap *tap, float share, TapTexels *out)
+static void add_slopes(const Tap *tap, float share, TexTap *out)
 {
     float scale_s = share * tap->x.slope_sign * (float)tap->level->width;
     float scale_v = share * tap->y.slope_sign * (float)tap->level->height;
@@ -44,8 +44,7 @@ static void visit_tap(const Visit *v, const Tap *tap, float share, float slope_s
     const AxisTap *x = &tap->x, *y = &tap->y;
     if (x->outside == 3 || y->outside == 3)
         return;
-    TapTexels seen = {.lane = v->lane,
-                      .level = (uint32_t)(tap->level - v->lookup->texture->levels)};
+    TexTap seen = {.lane = v->lane, .level = (uint32_t)(tap->level - v->lookup->texture->levels)};
     tap_texels(tap, seen.x, seen.y);
     for (uint32_t k = 0; k < 4; ++k) {
         bool is_outside = (x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u);
@@ -65,7 +64,7 @@ static void visit_cubic(const Visit *v, const LanePlace *place)
         return;
     for (uint32_t k = 0; k < 4; ++k) {
         Tap tap = cubic_quad(&c, k);
-        TapTexels seen = {.lane = v->lane, .level = 0};
+        TexTap seen = {.lane = v->lane, .level = 0};
         tap_texels(&tap, seen.x, seen.y);
         for (uint32_t n = 0; n < 4; ++n) {
             uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
@@ -115,7 +114,7 @@ static void visit_lane(const Visit *v, const LanePlace *place)
 }
 
 static void visit_lanes(const Lookup *lk, uint32_t first_lane,
-                        void (*visit)(void *data, const TapTexels *tap), void *data)
+                        void (*visit)(void *data, const TexTap *tap), void *data)
 {
     Visit v = {.lookup = lk, .visit = visit, .data = data};
     LanePlace place, alike; /* neighbours often have one footprint */
@@ -135,7 +134,7 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
 }
 
 void taps_visit(Texture *texture, const TexRequest *r, uint32_t first_lane,
-                void (*visit)(void *data, const TapTexels *tap), void *data)
+                void (*visit)(void *data, const TexTap *tap), void *data)
 {
     Lookup lk = {.texture = texture, .request = r};
     resolve_options(texture, r, &lk.options);
@@ -158,7 +157,7 @@ static void list_flush(TileList *list)
     list->count = 0;
 }
 
-static void list_add_tap(void *data, const TapTexels *tap)
+static void list_add_tap(void *data, const TexTap *tap)
 {
     TileList *list = data;
     const Texture *texture = list->lookup->texture;
@@ -183,10 +182,10 @@ static void list_add_left(TileList *list)
         const ListedTap *tap = &lk->thread->taps.taps[lk->left[k]];
         uint32_t left = tap->texels[0], right = tap->texels[1];
         uint32_t up = tap->texels[2], down = tap->texels[3];
-        TapTexels texels = {.lane = tap->lane,
-                            .level = tap->level,
-                            .x = {left, right, left, right},
-                            .y = {up, up, down, down}};
+        TexTap texels = {.lane = tap->lane,
+                         .level = tap->level,
+                         .x = {left, right, left, right},
+                         .y = {up, up, down, down}};
         list_add_tap(list, &texels);
     }
 }

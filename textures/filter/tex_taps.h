@@ -5,25 +5,13 @@
 
 #include "textures/cache/texcache_state.h"
 
-/* One tap: four texels of a level, some of which may coincide: left and right of the upper row, then of the
- * lower one. */
-typedef struct TapTexels {
-    uint32_t lane, level;
-    uint32_t x[4], y[4];
-    /* The weight of each texel in the lane's value; 0 where the texel is replaced by black. Without such texels
-     * the weights of a lane sum to 1. (STOCHASTIC: 1 for the chosen texel.) */
-    float weights[4];
-    /* The weights in d/ds and d/dt, if the request is for derivatives. */
-    float slopes_s[4], slopes_t[4];
-} TapTexels;
-
 /* Calls `visit` for the taps of all wanted lanes from `first_lane` on, in the order in which a lookup samples
  * them. Taps that are entirely black and lanes without a place are skipped. `texture` is not a UDIM set. */
 void taps_visit(Texture *texture, const TexRequest *r, uint32_t first_lane,
-                void (*visit)(void *data, const TapTexels *tap), void *data);
+                void (*visit)(void *data, const TexTap *tap), void *data);
 
 /* Lists the paged tiles that hold a tap's texels, each once, in the order in which they are requested; a level
  * of the tail has none. Returns their number, at most 4. */
-uint32_t tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4]);
+uint32_t tap_tiles(const Texture *texture, const TexTap *tap, uint32_t out_tiles[4]);
 
 #endif

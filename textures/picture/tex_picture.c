@@ -135,7 +135,7 @@ void tex_picture_pull(const TexPicture *p, double *by_place)
 
 /* --- lookups ------------------------------------------------------------------------------------ */
 
-static uint64_t place_of(const TexPicture *p, const TapTexels *tap, uint32_t k)
+static uint64_t place_of(const TexPicture *p, const TexTap *tap, uint32_t k)
 {
     ASSERT(tap->level < p->shape->level_count);
     const TexLevel *level = &p->levels[tap->level];
@@ -148,7 +148,7 @@ typedef struct Blend {
     float *result; /* [row_count][lane_count] */
 } Blend;
 
-static void blend_tap(void *data, const TapTexels *tap)
+static void blend_tap(void *data, const TexTap *tap)
 {
     const Blend *b = data;
     const float *const weights[3] = {tap->weights, tap->slopes_s, tap->slopes_t};
@@ -192,7 +192,7 @@ typedef struct Spread {
     void *data;
 } Spread;
 
-static void spread_tap(void *data, const TapTexels *tap)
+static void spread_tap(void *data, const TexTap *tap)
 {
     const Spread *s = data;
     const float *const weights[3] = {tap->weights, tap->slopes_s, tap->slopes_t};
