@@ -44,24 +44,22 @@ static IrFuncId copy_outputs(Kernel *k)
     return id;
 }
 
-/* Whether an instruction reads a number of an input; *out_number is that number's place among all. */
-static bool reads_input(const Kernel *k, const IrInst *inst, uint32_t *out_number)
+/* Returns the input of which an instruction reads a number; NULL: none is. */
+static const IrKernelInput *input_read(const Kernel *k, const IrInst *inst, uint32_t *out_number)
 {
     bool is_param = inst->op == IR_PARAM;
     if (!is_param && ((inst->op != IR_GLOBAL && inst->op != IR_ATTRIBUTE) ||
                       ir_global_shadow(inst->imm) != IR_SHADOW_VALUE))
-        return false;
+        return NULL;
     IrInputKind kind = is_param                ? IR_INPUT_PARAM
                        : inst->op == IR_GLOBAL ? IR_INPUT_GLOBAL
                                                : IR_INPUT_ATTRIBUTE;
     uint32_t index = is_param ? ir_param_index(inst->imm) : ir_global_row(inst->imm);
+    *out_number = is_param ? ir_param_component(inst->imm) : ir_global_component(inst->imm);
     for (uint32_t i = 0; i < k->how->input_count; ++i)
-        if (k->how->inputs[i].kind == kind && k->how->inputs[i].index == index) {
-            *out_number = k->first[i] + (is_param ? ir_param_component(inst->imm)
-                                                  : ir_global_component(inst->imm));
-            return true;
-        }
-    return false;
+        if (k->how->inputs[i].kind == kind && k->how->inputs[i].index == index)
+            return &k->how->inputs[i];
+    return NULL;
 }
 
 /* Returns the input that is the texture of a lookup; NULL: none is. */
@@ -117,9 +115,10 @@ static bool bind_input(IrClone *c, IrInstId id)
         bind_lookup(c, id, texture);
         return true;
     }
-    if (!reads_input(k, inst, &number))
+    const IrKernelInput *input = input_read(k, inst, &number);
+    if (!input)
         return false;
-    c->map[inst->result_first] = k->numbers[number];
+    c->map[inst->result_first] = k->numbers[k->first[input - k->how->inputs] + number];
     return true;
 }
 
@@ -333,25 +332,97 @@ static const IrFunc *expand_screen(Kernel *k, const IrFunc *f)
     return ir_func(&alone, alone.entry);
 }
 
-/* --- lookups in functions that stay ------------------------------------------------------------- */
+/* --- functions that stay ------------------------------------------------------------------------- */
 
-/* Whether a function, or one that it calls, looks up a texture that is an input. visited[function] */
-static bool looks_up_input(const Kernel *k, IrFuncId id, uint8_t *visited)
+/* Returns an input that a function, or one that it calls, reads itself or by lookups; NULL: none. visited[function] */
+static const IrKernelInput *input_read_by(const Kernel *k, IrFuncId id, uint8_t *visited)
 {
     const IrFunc *f = ir_func(k->derive->module, id);
+    const IrKernelInput *found = NULL;
     if (!f || visited[id])
-        return false;
+        return NULL;
     visited[id] = 1;
-    for (IrInstId i = 1; i < f->insts.count; ++i) {
+    for (IrInstId i = 1; i < f->insts.count && !found; ++i) {
         const IrInst *inst = ir_inst(f, i);
-        if (looked_up_input(k, inst) ||
-            (inst->op == IR_CALL && looks_up_input(k, (IrFuncId)inst->imm, visited)))
-            return true;
+        uint32_t component;
+        found = looked_up_input(k, inst);
+        if (!found)
+            found = input_read(k, inst, &component);
+        if (!found && inst->op == IR_CALL)
+            found = input_read_by(k, (IrFuncId)inst->imm, visited);
     }
-    return false;
+    return found;
 }
 
-/* Refuses lookups in functions that are not flattened: only their arguments and results have derivatives. */
+typedef struct CallCut {
+    const IrInst *call;
+    bool cuts_detached;
+} CallCut;
+
+static bool cut_call(IrClone *c, IrInstId id)
+{
+    const CallCut *cut = c->data;
+    const IrInst *inst = ir_inst(c->from, id);
+    bool is_call = inst == cut->call;
+    if (!is_call && !(cut->cuts_detached && inst->op == IR_DETACH))
+        return false;
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        c->map[inst->result_first + i] =
+            is_call ? ir_build_param(c->to, i)
+                    : ir_build_zero(c->to, ir_type(c->from, inst->result_first + i));
+    return true;
+}
+
+/* Whether a result of a flat function, which has no parameters, depends on those of a call, as far as derivatives tell. Where edges count,
+ * they do so in comparisons, too. */
+static bool is_call_felt(Kernel *k, const IrFunc *f, const IrInst *call)
+{
+    static const IrCloneHooks hooks = {.visit = cut_call};
+    IrModule *m = k->derive->module;
+    bool any_way = k->how->has_edges || k->how->marks_edges, is_felt = false;
+    CallCut cut = {call, any_way};
+    IrFuncId id = ir_reserve_func(m);
+    IrType *types = ARENA_ARRAY(m->arena, IrType, call->result_count);
+    uint8_t *are_active = ARENA_ARRAY(m->arena, uint8_t, call->result_count);
+    for (uint32_t i = 0; i < call->result_count; ++i) {
+        types[i] = ir_type(f, call->result_first + i);
+        are_active[i] = 1;
+    }
+    IrBuilder *b = ir_build_begin(m, id, f->name, types, call->result_count);
+    IrClone c = ir_clone_begin(m, f, b, &hooks, &cut);
+    ir_clone_body(&c);
+    const IrFunc *made = ir_func(m, id);
+    m->funcs.data[id] = NULL;
+    const IrRegion *body = ir_region(made, made->body);
+    const uint8_t *live = ir_live_values(m, made);
+    const uint8_t *active = derive_activity(k->derive, made, are_active, k->how->is_backward);
+    for (uint32_t i = 0; i < body->param_count; ++i)
+        is_felt = is_felt || (any_way && live[body->param_first + i]);
+    for (uint32_t i = 0; i < made->result_count; ++i)
+        is_felt = is_felt || active[ir_yield_args(made, made->body)[i]];
+    return is_felt;
+}
+
+static void refuse_call(Kernel *k, const IrInst *call, const IrKernelInput *input)
+{
+    Derive *d = k->derive;
+    Span span = call->span.end ? call->span : d->facts->span;
+    const char *name = ir_func(d->module, (IrFuncId)call->imm)->name;
+    if (input->kind == IR_INPUT_TEXTURE) {
+        report(d->diags, DERIVATIVE_TEXELS, span, name);
+        report(d->diags, NOTE_WRITE, (Span){0},
+               "the lookup outside of it and pass on what it gives, or detach(...) around the "
+               "call, if this derivative may be left out");
+    } else {
+        report(d->diags, DERIVATIVE_READS, span, name);
+        report(d->diags, NOTE_WRITE, (Span){0},
+               "the value as an argument of the call, or detach(...) around the call, if this "
+               "derivative may be left out");
+    }
+    d->has_failed = true;
+}
+
+/* Refuses inputs that functions read which are not flattened: only their arguments and results have derivatives. */
 static bool check_calls(Kernel *k, const IrFunc *f)
 {
     Derive *d = k->derive;
@@ -361,14 +432,10 @@ static bool check_calls(Kernel *k, const IrFunc *f)
             derive_call_kind(d, (IrFuncId)inst->imm, k->how->is_backward) == CALL_CONSTANT)
             continue;
         uint8_t *visited = ARENA_ARRAY(d->module->arena, uint8_t, d->module->funcs.count);
-        if (!looks_up_input(k, (IrFuncId)inst->imm, visited))
+        const IrKernelInput *input = input_read_by(k, (IrFuncId)inst->imm, visited);
+        if (!input || !is_call_felt(k, f, inst))
             continue;
-        report(d->diags, DERIVATIVE_TEXELS, inst->span.end ? inst->span : d->facts->span,
-               ir_func(d->module, (IrFuncId)inst->imm)->name);
-        report(d->diags, NOTE_WRITE, (Span){0},
-               "the lookup outside of it and pass on what it gives, or detach(...) around the "
-               "call, if this "
-               "derivative may be left out");
+        refuse_call(k, inst, input);
         return false;
     }
     return true;

@@ -649,6 +649,39 @@ static void test_refused(void **state)
     }
 }
 
+/* Who leaves the derivative out, as the note says, may look up where else that is refused. Over edges, a comparison does not leave it out. */
+static void test_detached(void **state)
+{
+    static const struct {
+        const char *text;
+        bool has_edges, is_refused;
+    } rows[] = {
+        {"y = k * detach(again(k, 3)); z = again(k, 2) > 1 ? k : 0;", false, false},
+        {"y = k * detach(again(k, 3)); z = 0;", true, false},
+        {"y = 0; z = again(k, 2) > 1 ? k : 0;", true, true},
+    };
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
+        char text[1024];
+        Error err = {0};
+        Asked asked = all;
+        SslUnit *made;
+        DiagList *diags = diag_list_create();
+        (void)snprintf(text, sizeof text,
+                       "texture2d wood; texture2d stone;"
+                       "float again(float a, int n) { return n <= 0 ? a : texture2d_sample<wood>"
+                       "(0.1, 0.1).r + again(a, n - 1); }"
+                       "shader s(float k = 0.75, out float y, out float z) { %s }",
+                       rows[i].text);
+        SslUnit *unit = compile(*state, text);
+        asked.has_edges = rows[i].has_edges;
+        assert_int_equal(differentiate(unit, &asked, true, &made, diags, &err),
+                         rows[i].is_refused ? STATUS_SOURCE : STATUS_OK);
+        ssl_unit_release(made);
+        ssl_unit_release(unit);
+        diag_list_destroy(diags);
+    }
+}
+
 /* What only comparisons read has the gradient zero, and the kernel calls for no adjoint. */
 static void test_zero_is_told(void **state)
 {
@@ -741,7 +774,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texels),  cmocka_unit_test(test_transposes),
         cmocka_unit_test(test_random),  cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_zero_is_told),
-        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_edges),   cmocka_unit_test(test_detached),
     };
     if (argc > 1)
         random_count = (uint32_t)strtoul(argv[1], NULL, 10);

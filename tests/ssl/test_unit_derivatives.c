@@ -883,6 +883,65 @@ static void test_refusals(void **state)
     ssl_unit_release(unit);
 }
 
+/* Derivatives of functions that stay know arguments and results: what else such a function reads of the inputs is refused, unless the
+ * source leaves that derivative out. */
+static void test_reads_in_calls(void **state)
+{
+    static const struct {
+        const char *input, *output;
+        bool is_refused;
+    } rows[] = {
+        {"@uv", "again(a, 3)", true},
+        {"#paint", "again(a, 3)", true},
+        {"#paint", "through(a, 3)", true},
+        {"@uv", "own(a)", true},
+        {"#paint", "own(a)", false}, /* which does not read it */
+        {"a", "again(a, 3)", false},
+        {"@uv", "detach(again(a, 3)) + global_value<uv>.y", false},
+        {"@uv", "a * detach(sin(again(a, 3)))", false},
+        {"@uv", "again(a, 3) > 1 ? a : 0", false},
+        {"@uv", "noted(a)", false},
+        {"@uv", "passed(a, global_value<uv>.x, 3)", false},
+    };
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i)
+        for (uint32_t k = 0; k < 2; ++k) {
+            char text[2048];
+            Error err = {0};
+            SslUnit *made;
+            DiagList *diags = diag_list_create();
+            (void)snprintf(
+                text, sizeof text,
+                "attribute float paint = 1;"
+                "float again(float a, int n) { return n <= 0 ? a : global_value<uv>.x *"
+                " attribute<paint> + again(a, n - 1); }"
+                "float below(float a, int n) { return again(a, n); }"
+                "float through(float a, int n) { return n <= 0 ? a : below(a, 2) + through(a, n - "
+                "1); }"
+                "float passed(float a, float by, int n) { return n <= 0 ? a : by * passed(a, by, n "
+                "- 1); }"
+                "void own_bwd(inout diff_pair<float> a, float g) { a.d = g; }"
+                "diff_pair<float> own_fwd(diff_pair<float> a) { return a; }"
+                "[BackwardDerivative(own_bwd)] [ForwardDerivative(own_fwd)] float own(float a)"
+                " { return a + global_value<uv>.x; }"
+                "[TreatAsDifferentiable] float noted(float a) { return a + global_value<uv>.x; }"
+                "shader s(float a = 1, out float y) { y = %s; }",
+                rows[i].output);
+            SslUnit *unit = compile(*state, text);
+            Status status = differentiate(unit, k > 0, 0, rows[i].input, "y", &made, diags, &err);
+            if (status != (rows[i].is_refused ? STATUS_SOURCE : STATUS_OK))
+                fail_msg("%s by %s: %s %s", rows[i].output, rows[i].input, err.text,
+                         diag_count(diags) ? diag_get(diags, 0)->message : "");
+            if (rows[i].is_refused) {
+                assert_string_equal(diag_get(diags, 0)->code, "S0826");
+                assert_true(diag_get(diags, 0)->span.end > 0);
+                assert_int_equal(diag_get(diags, 1)->severity, DIAG_NOTE);
+            }
+            ssl_unit_release(made);
+            ssl_unit_release(unit);
+            diag_list_destroy(diags);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -898,6 +957,7 @@ int main(void)
         cmocka_unit_test(test_inputs_stay_data),
         cmocka_unit_test(test_screen_derivatives),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_reads_in_calls),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
