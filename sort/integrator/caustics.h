@@ -30,6 +30,7 @@ typedef struct Caustics {
     CausticWalker walker;
     CausticTrail *trails; /* by path */
     uint32_t *rooms;      /* by path: CausticStart.room where it stands; 0: no walk begins there */
+    bool *of_light;       /* by path: CausticTrail.is_of_light of one that begins there */
 } Caustics;
 
 /* Sets w->caustics if walks or paths of light look for caustics. Error: memory. */

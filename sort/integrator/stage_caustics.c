@@ -18,7 +18,8 @@ Status caustics_create(Wave *w, Arena *arena, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     c->trails = ARENA_ARRAY(arena, CausticTrail, w->capacity);
     c->rooms = ARENA_ARRAY(arena, uint32_t, w->capacity);
-    if (!c->trails || !c->rooms)
+    c->of_light = ARENA_ARRAY(arena, bool, w->capacity);
+    if (!c->trails || !c->rooms || !c->of_light)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     TRY(caustic_walker_create(w, arena, &c->walker, err));
     w->caustics = c;
@@ -79,8 +80,7 @@ static void know(const Wave *w, uint32_t i, SurfaceLane surface, uint32_t flags)
                           caustic_paths_pass(w, instance, surface.block->material) &&
                           (flags & SSL_LOBE_DELTA || caustic_paths_light(w, instance));
     } else if (!passes) {
-        trail->is_known =
-            w->caustics->rooms[i] > 0 && is_of_light(w, i) && !(flags & SSL_LOBE_DELTA);
+        trail->is_known = w->caustics->of_light[i] && !(flags & SSL_LOBE_DELTA);
         trail->seen_P = surface_vector(surface, surface.block->P);
         trail->seen_n = surface_vector(surface, surface.block->Ng);
     }
@@ -95,7 +95,6 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     bool begins = room > 0 && !(flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT));
     bool may_follow =
         caustics_is_bent(w, i, surface_instance(surface)) && trail->count < trail->start.room;
-    bool light_finds = begins && is_of_light(w, i);
     if (caustic_paths_exist(w))
         know(w, i, surface, flags);
     if (may_follow && trail->is_of_light && flags & SSL_LOBE_DELTA) {
@@ -112,7 +111,7 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     if (!trail->is_active)
         return;
     const SurfaceBlock *b = surface.block;
-    trail->is_of_light = light_finds;
+    trail->is_of_light = w->caustics->of_light[i];
     trail->count = 0;
     trail->wi = wide_get3(drawn->wi, k);
     trail->pdf = drawn->pdf[k];
@@ -345,13 +344,15 @@ bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
 /* --- the stage ------------------------------------------------------------------------------------------ */
 
 /* Returns how many surfaces a walk that begins where path i stands may pass; 0: none begins. Whatever lobe scatters the path here,
- * none of its limits ends it on that way: then scattering finds all that walks do. */
-static uint32_t room_at(const Wave *w, uint32_t i)
+ * none of its limits ends it on that way: then scattering finds all that walks do. *out_of_light: paths of light look there, not
+ * walks. */
+static uint32_t room_at(const Wave *w, uint32_t i, bool *out_of_light)
 {
     const uint32_t others =
         PATH_DEAD | PATH_INSIDE | PATH_LEAVING | PATH_LAST | PATH_CAUGHT | PATH_ALONE;
     const Path *path = &w->paths[i];
     const SceneSettings *limit = w->shared->settings;
+    *out_of_light = false;
     if (path->flags & others || !hit_is_mesh(w->hits.shape[i]))
         return 0;
     const SceneInstance *instance = &w->shared->scene->instances[w->hits.shape[i]];
@@ -364,6 +365,7 @@ static uint32_t room_at(const Wave *w, uint32_t i)
         history->transmission + 1u >= limit->max_transmission ||
         path->depth + 1 >= limit->max_depth)
         return 0;
+    *out_of_light = of_light;
     if (of_light)
         return caustic_paths_room(limit, path->depth);
     uint32_t room = minu(limit->max_depth - path->depth - 1,
@@ -412,8 +414,8 @@ void stage_caustics(Wave *w)
     uint32_t paths[SSL_BLOCK], count = 0;
     bool can_walk = caustic_light_count(w->shared->lights) > 0;
     for (uint32_t i = 0; i < w->count; ++i) {
-        w->caustics->rooms[i] = room_at(w, i);
-        if (w->caustics->rooms[i] > 0 && can_walk && !is_of_light(w, i))
+        w->caustics->rooms[i] = room_at(w, i, &w->caustics->of_light[i]);
+        if (w->caustics->rooms[i] > 0 && can_walk && !w->caustics->of_light[i])
             paths[count++] = i;
         if (count == SSL_BLOCK) {
             begin_walks(w, paths, count);
