@@ -187,8 +187,7 @@ static bool may_look_for_caustics(const Render *r)
     const RenderOptions *o = &r->options;
     const Scene *scene = r->scene;
     if (r->shared.view != WAVE_VIEW_NONE || o->bake.instance ||
-        o->aovs & FILM_LIGHT & ~directly_seen || r->settings.guiding != SCENE_GUIDING_OFF ||
-        !camera_is_linkable(&r->shared.camera))
+        o->aovs & FILM_LIGHT & ~directly_seen || !camera_is_linkable(&r->shared.camera))
         return false;
     for (uint32_t i = 0; i < scene->instance_count; ++i)
         if (scene->instances[i].invisible_to || scene->instances[i].is_holdout ||

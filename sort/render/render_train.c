@@ -109,6 +109,7 @@ Status render_train(Render *r, Error *err)
     const uint32_t samples = (1u << PASSES) - 1;
     Status status =
         training_begin(&t, r, (double)path_count(r) / samples, samples, 0, 0x67756964u, err);
+    t.shared.caustic_emission = r->shared.caustic_emission;
     if (status == STATUS_OK)
         status = train(&t, err);
     training_end(&t);

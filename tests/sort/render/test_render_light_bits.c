@@ -51,7 +51,8 @@ static const struct {
                  {.ball_fields = ", \"is_caustics_caster\": true",
                   .lamp_fields = ", \"is_caustics_light\": true",
                   .floor_fields = ", \"is_caustics_receiver\": true"}},
-                {WAVE_VIEW_NONE, {.limits = "\"caustics\": \"all\""}}};
+                {WAVE_VIEW_NONE, {.limits = "\"caustics\": \"all\""}},
+                {WAVE_VIEW_NONE, {.limits = "\"caustics\": \"all\", \"guiding\": \"on\""}}};
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 static void write_scene(const Kit *kit, const Odd *odd)

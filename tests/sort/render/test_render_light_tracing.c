@@ -154,6 +154,7 @@ typedef struct Case {
     bool has_black_wall;
     PixelFilterKind filter;
     float filter_width_px;
+    bool guides;    /* path tracing does */
     bool is_smooth; /* the ball throws caustics without flags */
     bool walks; /* path tracing looks for the lamp through the ball (sort/integrator/caustics.h) */
     uint32_t path_samples; /* 0: SAMPLES */
@@ -332,6 +333,8 @@ static void measure(const Kit *kit, const Case *c, WaveView view, uint32_t sampl
     options.filter = c->filter;
     options.filter_width_px = c->filter_width_px;
     options.mip = c->mip;
+    if (c->guides && view == WAVE_VIEW_NONE)
+        options.guiding = 1 + SCENE_GUIDING_ON;
     options.caustics = 1 + (c->is_smooth ? SCENE_CAUSTICS_ALL : SCENE_CAUSTICS_AUTO);
     SETTING_SET(options.settings, samples, samples);
     memset(out, 0, sizeof *out);
@@ -528,6 +531,8 @@ static const Case smooth_cases[] = {
     {"card", LAMP_NONE, true, .floor = "matte", .ball = "clear"},
     {"screen", LAMP_NONE, true, .card = "screen", .floor = "matte", .ball = "clear",
      .mip = TEX_MIP_OFF},
+    {"guided", LAMP_BALL, true, .floor = "matte", .ball = "clear", .guides = true},
+    {"guided, mixed", LAMP_NONE, true, .floor = "metal", .ball = "mixed", .guides = true},
     {"moving card", LAMP_BALL, true, .floor = "matte", .ball = "clear", .moves = true},
     {"card and ball", LAMP_BALL, true, .floor = "matte", .ball = "clear"},
     {"card and bulb", LAMP_BULB, true, .floor = "matte", .ball = "clear",
