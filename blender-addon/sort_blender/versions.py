@@ -44,6 +44,8 @@ VORONOI_AS_5 = SUN_ADDS_TO_SKY = bpy.app.version >= (5, 0, 0)
 # --- images ---------------------------------------------------------------------------------------------------
 # Before 4.0, the compositor does not multiply the colours of files of bytes by alpha.
 BYTES_STAY_STRAIGHT = bpy.app.version < (4, 0, 0)
+# Before 5.1, Cycles takes files of bytes as straight and those of floats as premultiplied, whatever their alpha mode says.
+ALPHA_MODES_COUNT = bpy.app.version >= (5, 1, 0)
 
 # --- passes ---------------------------------------------------------------------------------------------------
 # Since 5.0 their names are words, by which compositors find them.

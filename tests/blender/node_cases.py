@@ -209,9 +209,12 @@ def normal(tile):
 
 
 @value("ShaderNodeNormalMap", 0.02, "Normal Map",
-       ["TANGENT", "OBJECT", "WORLD", "BLENDER_OBJECT", "BLENDER_WORLD"])
-def normal_map(tile, space):
-    return tile.output("ShaderNodeNormalMap", 0, {"space": space}, Color=(0.7, 0.6, 0.9, 1), Strength=0.7)
+       ["TANGENT", "OBJECT", "WORLD", "BLENDER_OBJECT", "BLENDER_WORLD"]
+       + [f"{space} DIRECTX" for space in ("TANGENT", "OBJECT", "WORLD") if enum("ShaderNodeNormalMap", "convention")])
+def normal_map(tile, kind):
+    space, *convention = kind.split()
+    settings = {"space": space, **({"convention": convention[0]} if convention else {})}
+    return tile.output("ShaderNodeNormalMap", 0, settings, Color=(0.7, 0.6, 0.9, 1), Strength=0.7)
 
 
 @value("ShaderNodeBump", 0.02)

@@ -1,5 +1,7 @@
 """Cases of closures: a ball each, under a sun and a grey sky."""
 
+import bpy
+
 import blender_scene as kit
 from node_tiles import FIBRES, IS_4, SURFACES, Case, add_curve, inputs_of, is_there, surface
 
@@ -68,7 +70,7 @@ def hair_on_a_mesh(tile):
 
 
 SURFACES.append(Case("Hair BSDF, transmission", "ShaderNodeBsdfHair", 0.03, hair_on_a_mesh))
-surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.05, {"falloff": "RANDOM_WALK" if IS_4 else "RANDOM_WALK_FIXED_RADIUS"},
+surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.05 if bpy.app.version < (5, 1, 0) else 0.07, {"falloff": "RANDOM_WALK" if IS_4 else "RANDOM_WALK_FIXED_RADIUS"},
         Color=(0.8, 0.5, 0.2, 1), Scale=2.0, Anisotropy=0.5)
 if not IS_4:
     surface("Principled BSDF, subsurface", "ShaderNodeBsdfPrincipled", 0.04, {"subsurface_method": "RANDOM_WALK"}, Subsurface=0.3,
@@ -149,7 +151,7 @@ def fibre(name, settings=None, make=None, tolerance=0.015, finish=None, **inputs
 HAIR = "ShaderNodeBsdfHairPrincipled"
 if "Aspect Ratio" in inputs_of(HAIR):  # since 4.0
     fibre("Principled Hair BSDF, Huang")
-    fibre("Principled Hair BSDF, Huang, flat", Aspect_Ratio=0.7, Roughness=0.2)
+    fibre("Principled Hair BSDF, Huang, flat", tolerance=0.015 if bpy.app.version < (5, 1, 0) else 0.04, Aspect_Ratio=0.7, Roughness=0.2)
     fibre("Principled Hair BSDF, Huang, melanin", {"parametrization": "MELANIN"}, Melanin=0.4, Melanin_Redness=0.3, Tint=(0.9, 0.8, 0.7, 1),
           finish=random_of_the_camera, Random_Color=0.7, Random_Roughness=0.5)
     fibre("Principled Hair BSDF, Huang, absorption", {"parametrization": "ABSORPTION"}, Absorption_Coefficient=(0.2, 0.5, 1.0), Offset=0.1)

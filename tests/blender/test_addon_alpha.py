@@ -86,10 +86,13 @@ class AlphaTest(unittest.TestCase):
         return image
 
     def test_packed_files(self):
-        """Blender reads them, for Cycles too; whether they still have a name does not matter."""
+        """Blender reads them, for Cycles too; whether they still have a name does not matter. Since 5.1 Cycles does once more what Blender
+        has done where a mode is unusual: SORT shows the colours of the file."""
         for kind, space in (("PNG", "sRGB"), ("OPEN_EXR", "linear")):
             path = self.file(kind)
             for mode in ("STRAIGHT", "PREMUL", "CHANNEL_PACKED", "NONE"):
+                if bpy.app.version >= (5, 1, 0) and (kind, mode) in (("PNG", "PREMUL"), ("OPEN_EXR", "STRAIGHT")):
+                    continue
                 for is_named in (True, False):
                     with self.subTest(kind=kind, mode=mode, is_named=is_named):
                         self.setUp(planes=2)

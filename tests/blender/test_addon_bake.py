@@ -150,7 +150,9 @@ class BakeTest(unittest.TestCase):
         above = self.compare("COMBINED", [self.ball], image, mean=0.04)  # Cycles' seeds have a standard deviation of 2 %
         self.scene.render.bake.view_from = "ACTIVE_CAMERA"
         try:
-            seen = self.compare("COMBINED", [self.ball], image, mean=0.015)
+            is_later = bpy.app.version >= (5, 1, 0)  # Cycles has more noise there, and 1.5 % more light
+            self.scene.cycles.samples *= 4 if is_later else 1
+            seen = self.compare("COMBINED", [self.ball], image, mean=0.025 if is_later else 0.015)
         finally:
             self.scene.render.bake.view_from = "ABOVE_SURFACE"
         self.assertGreater(float(np.abs(seen - above).mean()), 0.01)

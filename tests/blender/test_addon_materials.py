@@ -212,6 +212,18 @@ class MaterialTest(unittest.TestCase):
         np.testing.assert_allclose(kit.render()[24, 24, :3], (0.25, 0.5, 1), atol=0.01)
         self.assertEqual(warnings(), "")
 
+    @unittest.skipUnless(bpy.app.version >= (5, 1, 0), "materials have no such nodes before")
+    def test_nodes_that_hold_a_value(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        for kind, name, value, expected in (("Int", "integer", 3, (0.6, 1.5, 2.1)), ("Bool", "boolean", True, (0.2, 0.5, 0.7))):
+            colour, strength = (kit.new_node(emission, "FunctionNodeInput" + k) for k in ("Vector", kind))
+            colour.vector = (0.2, 0.5, 0.7)
+            setattr(strength, name, value)
+            kit.link(colour.outputs[0], emission.inputs["Color"])
+            kit.link(strength.outputs[0], emission.inputs["Strength"])
+            np.testing.assert_allclose(kit.render()[24, 24, :3], expected, atol=1e-5)
+            self.assertEqual(warnings(), "")
+
     def test_uv_map_by_name(self):
         emission = kit.material_of(self.plane, "ShaderNodeEmission")
         texture = self.show(quadrant_image(), emission.inputs["Color"])

@@ -18,7 +18,8 @@ SETTINGS = json.loads((pathlib.Path(__file__).parent / "node_settings_3.4.json")
 READ_SINCE = {"ShaderNodeTexSky": {"aerosol_density"}, "ShaderNodeOutputAOV": {"aov_name"},
               "ShaderNodeTexNoise": {"noise_type", "normalize"}, "ShaderNodeTexVoronoi": {"normalize"},
               "ShaderNodeTexGabor": {"gabor_type", "color_mapping", "texture_mapping"}, "ShaderNodeBsdfSheen": {"distribution"},
-              "ShaderNodeBsdfMetallic": {"distribution", "fresnel_type"}, "ShaderNodeBsdfHairPrincipled": {"model"}}
+              "ShaderNodeBsdfMetallic": {"distribution", "fresnel_type"}, "ShaderNodeBsdfHairPrincipled": {"model"},
+              "ShaderNodeNormalMap": {"convention", "base"}}
 SUM_MAX = 20  # nodes in one sum; a shader has at most 64 closures
 NEVER_READ = random_scenes.SKIPPED
 

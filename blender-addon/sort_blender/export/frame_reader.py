@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..versions import BYTES_STAY_STRAIGHT
+from ..versions import ALPHA_MODES_COUNT, BYTES_STAY_STRAIGHT
 from . import background
 
 FLOAT_SUFFIXES = (".exr", ".hdr")
@@ -39,8 +39,8 @@ class Frame:
         alpha = rgba[..., 3:]
         power = 1  # see image.py, _converted(): what Cycles makes of files, which does not ask for the mode
         if Path(self.path).suffix.lower() in FLOAT_SUFFIXES:
-            power += self.alpha_mode == "STRAIGHT"
+            power += self.alpha_mode == "STRAIGHT" and not ALPHA_MODES_COUNT
         else:
             power -= BYTES_STAY_STRAIGHT
-            power -= self.alpha_mode == "PREMUL" and self.source == "FILE"
+            power -= self.alpha_mode == "PREMUL" and self.source == "FILE" and not ALPHA_MODES_COUNT
         return np.concatenate([rgba[..., :3] / np.where(alpha > 0, alpha, 1) ** float(power), alpha], axis=2).astype(np.float32)

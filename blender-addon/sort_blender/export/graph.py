@@ -26,6 +26,8 @@ STEPS_MAX = 10000  # a cycle of links must not hang us
 LUMINANCE = (0.2126, 0.7152, 0.0722)
 BENDING = {"unit:bump", "unit:normal_map"}  # units whose normals differ from that of the surface
 COLOUR_SOCKET, SHADER_SOCKET, NUMBERS = "RGBA", "SHADER", ("VALUE", "INT", "BOOLEAN")
+# Nodes that hold a value, since 5.1 in materials too: where they have it.
+CONSTANTS = {"FunctionNodeInputBool": "boolean", "FunctionNodeInputInt": "integer", "FunctionNodeInputVector": "vector"}
 Path = tuple  # of the group nodes that lead to a tree
 
 
@@ -40,8 +42,9 @@ class Feed:
 @dataclass(frozen=True)
 class Own:
     """Nothing feeds the input: the value of `socket` counts, which may be that of another socket, outside of
-    a group."""
+    a group; or a node whose output `socket` is, and that holds nothing but `value`."""
     socket: bpy.types.NodeSocket
+    value: object = None
 
 
 def feed_of(socket: bpy.types.NodeSocket, path: Path) -> Feed | Own:
@@ -75,6 +78,8 @@ def feed_of(socket: bpy.types.NodeSocket, path: Path) -> Feed | Own:
             path = path[:-1]
         elif node.type in ("RGB", "VALUE"):
             return Own(node.outputs[0])
+        elif node.bl_idname in CONSTANTS:
+            return Own(link.from_socket, getattr(node, CONSTANTS[node.bl_idname]))
         else:
             return Feed(node, link.from_socket, path)
     return Own(socket)
@@ -92,9 +97,9 @@ def _called(sockets: bpy.types.bpy_prop_collection, identifier: str) -> bpy.type
     return next((s for s in sockets if s.identifier == identifier), None)
 
 
-def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float | int | bool | list[float] | None:
+def value_for(own: Own, wanted: bpy.types.NodeSocket) -> float | int | bool | list[float] | None:
     """The value of `own` in the type of `wanted`, as links convert. None: it has none."""
-    value = getattr(own, "default_value", None)
+    value = getattr(own.socket, "default_value", None) if own.value is None else own.value
     if value is None or isinstance(value, str):
         return None
     if not isinstance(value, (bool, int, float)):
@@ -105,7 +110,7 @@ def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float 
     if wanted.type not in NUMBERS:
         return None
     if is_list:
-        weights = LUMINANCE if own.type == COLOUR_SOCKET else (1 / 3,) * 3
+        weights = LUMINANCE if own.socket.type == COLOUR_SOCKET else (1 / 3,) * 3
         value = sum(w * x for w, x in zip(weights, value))
     return float(value)
 
@@ -133,6 +138,7 @@ class GraphBuilder:
         self.attributes: dict[str, str] = {}  # "node.attribute": attribute of the mesh
         self.notes: dict[str, list[tuple[str, str]]] = {}  # by such an attribute: node, what is done without it
         self.normal_maps: list[tuple[str, str]] = []  # node, the UV map it names
+        self.on_displaced: list[bpy.types.Node] = []  # normal maps that are told to lie on what a displacement makes
 
     def record(self, surface: str) -> dict:
         """The material's, whose surface is the output `surface` ("node.output")."""
@@ -164,6 +170,8 @@ class GraphBuilder:
             for parameter in node_table.BENT.get(record["shader"].removeprefix("unit:"), ()):
                 if name not in before and not self.is_wired(f"{name}.{parameter}"):
                     self._wire_normal(bump, name, parameter)
+        for node in self.on_displaced if bump else ():
+            self.warn(node, "Displaced Base is not supported yet; it is rendered as Original Base")
         self.is_bent_as_a_whole = bump is not None and not any(record["shader"] in BENDING for record in self._records.values())
         return surface
 
@@ -291,7 +299,7 @@ class GraphBuilder:
 
     def _own_surface(self, own: Own) -> str | None:
         """Returns the port of a light unit that emits the plain value of `own`; None if `own` has no such value."""
-        value = None if own.socket.type == SHADER_SOCKET else value_for(own.socket, own.socket)
+        value = None if own.socket.type == SHADER_SOCKET else value_for(own, own.socket)
         if value is None:
             return None
         colour = value if isinstance(value, list) else [float(value)] * 3
@@ -330,7 +338,7 @@ class GraphBuilder:
             parameter = node_table.Unread(None)
         if not isinstance(parameter, str):
             if isinstance(given, Feed) or (
-                    parameter and not socket.hide_value and not _is(value_for(given.socket, socket), parameter.neutral)):
+                    parameter and not socket.hide_value and not _is(value_for(given, socket), parameter.neutral)):
                 self.warn(feed.node, f"{socket.name} is not supported yet and is left out")
             return
         if isinstance(given, Feed):
@@ -340,13 +348,13 @@ class GraphBuilder:
             if port is not None:
                 self._wire_normal(port, name, parameter)
                 return
-            value = MAGENTA if socket.type == COLOUR_SOCKET else value_for(socket, socket)
+            value = MAGENTA if socket.type == COLOUR_SOCKET else value_for(Own(socket), socket)
         elif socket.type == SHADER_SOCKET:
             port, value = self._own_surface(given), None
             if port:
                 self.wire(port, f"{name}.{parameter}")
         else:
-            value = value_for(given.socket, socket)
+            value = value_for(given, socket)
         if socket.hide_value and (isinstance(given, Feed) or given.socket == socket):
             if spec.default_vector and socket.name == "Vector":
                 self.wire(self.default_vector(spec.default_vector), f"{name}.{parameter}")
@@ -408,7 +416,7 @@ def _node_of(port: str) -> str:
 def _instead(target: bpy.types.NodeSocket) -> str:
     if target.type in (SHADER_SOCKET, COLOUR_SOCKET):
         return f"{target.name} is magenta"
-    value = value_for(target, target)
+    value = value_for(Own(target), target)
     if target.hide_value or value is None:
         return f"{target.name} is as if it were not linked"
     return f"{target.name} is {[round(x, 4) for x in value] if isinstance(value, list) else f'{value:g}'}"

@@ -15,6 +15,7 @@ import numpy as np
 from .. import blend_path
 from ..messages import Report
 from ..sort_package import PackageWriter, file_component
+from ..versions import ALPHA_MODES_COUNT
 from . import color_space, tiff
 from .background import BackgroundFailed
 from .cache import Entry, ExportCache
@@ -243,16 +244,21 @@ def association(image: bpy.types.Image, is_alpha_used: bool) -> dict:
     is_file = image.source != "GENERATED" and not image.is_dirty
     if image.alpha_mode in ("NONE", "CHANNEL_PACKED") or image.colorspace_settings.is_data or suffix in OPAQUE_SUFFIXES:
         return {}
-    if suffix in FLOAT_SUFFIXES and (_needs_reader(image) or _conversion(image)):
+    if (suffix in FLOAT_SUFFIXES or ALPHA_MODES_COUNT) and (_needs_reader(image) or _conversion(image)):
         return {} if is_alpha_used else {"association": 1}  # these are made straight
+    is_float = suffix in FLOAT_SUFFIXES if is_file else image.is_float
+    encoded = {"is_encoded": True} if space_of(image) == "sRGB" and not is_float else {}
+    if ALPHA_MODES_COUNT:
+        if image.alpha_mode == "PREMUL":
+            return {"association": 3, **encoded} if is_alpha_used else {}
+        return {"association": 2} if is_alpha_used else {"association": 1, **encoded}
     if suffix in FLOAT_SUFFIXES and image.packed_file and image.alpha_mode == "STRAIGHT":
         return {} if is_alpha_used else {"association": 1}  # Blender reads these, and believes that they are
-    if suffix in FLOAT_SUFFIXES if is_file else image.is_float:
+    if is_float:
         return {"association": 3} if is_alpha_used else {}
     if image.packed_file and image.alpha_mode == "PREMUL" and not is_alpha_used:
         return {}  # Blender divides by alpha, and Cycles multiplies
-    return {"association": 2} if is_alpha_used else {"association": 1,
-                                                     "is_encoded": space_of(image) == "sRGB"}
+    return {"association": 2} if is_alpha_used else {"association": 1, **encoded}
 
 
 def _needs_reader(image: bpy.types.Image) -> bool:
@@ -300,13 +306,17 @@ def _converted(pixels: np.ndarray, image: bpy.types.Image, convert: Callable[[np
     rest = pixels[..., count:]
     if rest.shape[2] != 1:
         return np.concatenate([convert(rgb), rest], axis=2).astype(np.float32)
-    # Blender has changed files of floats that it was told are straight, and of bytes that it was told are not; Cycles, which
-    # does not ask, takes the former as they are, times alpha, and the latter as straight.
-    if not image.is_float and image.alpha_mode == "PREMUL":
+    # Blender has changed files of floats that it was told are straight, and of bytes that it was told are not; Cycles before 5.1,
+    # which does not ask, takes the former as they are, times alpha, and the latter as straight.
+    is_premultiplied_bytes = not image.is_float and image.alpha_mode == "PREMUL"
+    if is_premultiplied_bytes:
         rgb = rgb * rest
     rgb = convert(rgb)
-    if image.is_float and image.alpha_mode in ("PREMUL", "STRAIGHT"):
-        rgb = rgb / np.where(rest > 0, rest, 1) ** (1 if image.alpha_mode == "PREMUL" else 2)
+    times_alpha = 0 if not image.is_float else {"PREMUL": 1, "STRAIGHT": 1 if ALPHA_MODES_COUNT else 2}.get(image.alpha_mode, 0)
+    if is_premultiplied_bytes and ALPHA_MODES_COUNT:
+        times_alpha = 1
+    if times_alpha:
+        rgb = rgb / np.where(rest > 0, rest, 1) ** times_alpha
     return np.concatenate([rgb, rest], axis=2).astype(np.float32)
 
 

@@ -44,7 +44,7 @@ def principled(node: bpy.types.Node) -> dict:
         found["has_film_on_metal"] = True
     if COATS_ARE_AS_IF_SMOOTH and "Coat Weight" in node.inputs:
         found["has_coat_as_if_smooth"] = True
-    return {**found, "subsurface_method": node.subsurface_method}
+    return {**found, **_walk(node, "subsurface_method")}
 
 
 def diffuse(node: bpy.types.Node) -> dict:
@@ -59,11 +59,22 @@ def glass(node: bpy.types.Node) -> dict:
     return {"distribution": node.distribution, "by_facet": CLOSURES_AS_4}
 
 
+def _walk(node: bpy.types.Node, setting: str) -> dict:
+    """Since 5.2 the mean free path of RANDOM_WALK is the radius as it stands, and RANDOM_WALK_LEGACY is the walk of before."""
+    method, known = getattr(node, setting), node.bl_rna.properties[setting].enum_items
+    if method == "RANDOM_WALK_LEGACY":
+        return {setting: "RANDOM_WALK"}
+    is_plain = method == "RANDOM_WALK" and "RANDOM_WALK_LEGACY" in known
+    return {setting: method, **({"has_plain_radius": True} if is_plain else {})}
+
+
 def subsurface(node: bpy.types.Node) -> dict:
     """Blender 4 calls the walk of a fixed radius RANDOM_WALK, and the other one RANDOM_WALK_SKIN."""
     in_3 = {"RANDOM_WALK": "RANDOM_WALK_FIXED_RADIUS", "RANDOM_WALK_SKIN": "RANDOM_WALK"}
-    falloff = in_3.get(node.falloff, node.falloff) if CLOSURES_AS_4 else node.falloff
-    return {"falloff": falloff, "is_refracted": CLOSURES_AS_4}
+    found = {**_walk(node, "falloff"), "is_refracted": CLOSURES_AS_4}
+    if CLOSURES_AS_4:
+        found["falloff"] = in_3.get(found["falloff"], found["falloff"])
+    return found
 
 
 def hair_principled(node: bpy.types.Node) -> dict:
@@ -265,7 +276,13 @@ def finish_vertex_color(builder, node: bpy.types.Node, name: str) -> None:
     builder.note_attribute(node, attribute, "0 is used")
 
 
+def normal_map(node: bpy.types.Node) -> dict:
+    return {"space": node.space, "convention": getattr(node, "convention", "OPENGL")}
+
+
 def finish_normal_map(builder, node: bpy.types.Node, name: str) -> None:
+    if getattr(node, "base", "ORIGINAL") == "DISPLACED":
+        builder.on_displaced.append(node)
     if node.space in ("OBJECT", "BLENDER_OBJECT"):
         bind_rows(builder, name)
     elif node.space == "TANGENT" and node.uv_map:

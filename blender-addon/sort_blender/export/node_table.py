@@ -91,6 +91,7 @@ NOT_CLOSURES = {"bump", "fresnel", "layer_weight", "ambient_occlusion"}  # of th
 NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
         lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
+        inputs={"Thin Wall": Unread(False), "Transmission Dispersion Scale": Unread(0.0), "Transmission Dispersion Abbe Number": None},
         outputs={"BSDF": "surface"}, finish=opt.finish_principled, options=opt.principled,
         lacks="Christensen-Burley subsurface is rendered as a random walk, with a mean attenuation on exit; correlated shadowing"),
     "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf", options=opt.diffuse),
@@ -98,7 +99,7 @@ NODES = {
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.glossy, finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is rendered as GGX; correlated shadowing; anisotropy is limited to 0.68; Multiscatter GGX differs by 1 to 4 % above roughness 0.5 in Blender 3 (saturated colours at roughness 1 by up to 9 %), by up to 0.1 % in Blender 4"),
-    "ShaderNodeBsdfGlass": _shader("glass_bsdf", options=opt.glass, finish=opt.finish_glass),
+    "ShaderNodeBsdfGlass": _shader("glass_bsdf", inputs={"Anisotropy": Unread(0.0), "Rotation": None, "Tangent": None}, options=opt.glass, finish=opt.finish_glass),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
     "ShaderNodeBsdfMetallic": _shader(
         "metallic_bsdf", options=opt.take("distribution", "fresnel_type"), finish=opt.finish_metallic,
@@ -112,7 +113,8 @@ NODES = {
     "ShaderNodeBsdfToon": _shader("toon_bsdf", options=opt.take("component")),
     "ShaderNodeSubsurfaceScattering": _shader("subsurface_scattering", outputs={"BSSRDF": "bssrdf"},
                                               options=opt.subsurface, finish=opt.finish_subsurface,
-                                              lacks="Christensen-Burley is rendered as a random walk"),
+                                              lacks="Christensen-Burley is rendered as a random walk; that of 5.2 differs by "
+                                                    "6 % with an anisotropy of 0.5 and a radius beyond the object's"),
     "ShaderNodeEmission": _shader("emission", outputs={"Emission": "light"}),
     "ShaderNodeHoldout": _shader("holdout", outputs={"Holdout": "hole"}),
     "ShaderNodeMixShader": Node("mix_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "mixed"}),
@@ -153,11 +155,11 @@ NODES = {
         finish=opt.finish_coordinates),
     "ShaderNodeUVMap": Node("uv_map", finish=opt.finish_uv_map,
         lacks="uses the first UV map if there is none of that name"),
-    "ShaderNodeAttribute": Node("attribute_value", finish=opt.finish_attribute,
+    "ShaderNodeAttribute": Node("attribute_value", {"LightIndex": None}, finish=opt.finish_attribute,
         lacks="reads float, integer, boolean, vector and colour attributes of points, corners and faces of meshes"),
     "ShaderNodeVertexColor": Node("attribute_value", finish=opt.finish_vertex_color),
     "ShaderNodeMapping": Node("mapping", outputs={"Vector": "mapped"}, options=opt.take(kind="vector_type")),
-    "ShaderNodeNormalMap": Node("normal_map", options=opt.take("space"), finish=opt.finish_normal_map,
+    "ShaderNodeNormalMap": Node("normal_map", options=opt.normal_map, finish=opt.finish_normal_map,
         lacks="always uses the tangents of the render-active UV map"),
     "ShaderNodeBump": Node("bump", {"Height_dx": None, "Height_dy": None, "Filter Width": None},
                            {"Normal": "bumped"}, opt.take("invert"),
@@ -225,7 +227,8 @@ NODES = {
     "ShaderNodeBsdfHairPrincipled": _shader(
         "principled_hair_bsdf", options=opt.hair_principled, finish=opt.finish_hair_principled, inputs={"Tint": "dye"},
         lacks="on meshes the fibre direction is u, in Cycles an edge of each triangle; by Huang, white hair returns 0.14 to "
-              "0.21 less of a lamp's light than in Cycles, where it returns more than comes in"),
+              "0.21 less of a lamp's light than in Cycles, where it returns more than comes in; flat hair "
+              "without normals differs by 3.5 % in 5.2, why is not known"),
     "ShaderNodeEeveeSpecular": _shader("specular_bsdf", inputs={"Ambient Occlusion": None}, outputs=BSDF,
                                        finish=opt.finish_specular, lacks="a node of Eevee, which Cycles does not support; no Ambient Occlusion"),
     "ShaderNodeDisplacement": Node("displacement", outputs={"Displacement": "moved"}, options=opt.take("space"),

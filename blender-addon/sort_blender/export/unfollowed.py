@@ -48,6 +48,9 @@ OBJECT = (
     Setting("shadow_terminator_shading_offset", 0.0, "Shading Offset of its Shadow Terminator is not supported"),
     Setting("shadow_terminator_geometry_offset", 0.1, "Geometry Offset of its Shadow Terminator is not supported"),
 )
+WORLD = (
+    Setting("cycles.use_shadows", True, "Cast Shadow cannot be switched off yet: the world's light is shadowed"),
+)
 SPOT = (
     Setting("use_soft_falloff", True, "Soft Falloff of spots cannot be switched off yet: it has the shape of a disk", "shadow_soft_size"),
 )

@@ -7,7 +7,7 @@ from mathutils import Euler, Matrix
 
 from ..messages import Report
 from ..versions import nodes_of
-from . import axes, nodes, single, sky_node
+from . import axes, nodes, single, sky_node, unfollowed
 from .layers import Layers
 from .material import MaterialExporter
 
@@ -22,6 +22,7 @@ def environment_record(world: bpy.types.World | None, layers: Layers, materials:
     """`world` is evaluated. A black sky is one all the same: without, the picture has holes (alpha)."""
     if world is None:
         return BLACK
+    unfollowed.warn(world, unfollowed.WORLD, f"World '{world.name}'", report)
     group = layers.light_group(world.lightgroup)
     return {**_sky(world, group, materials, report), **group, **_paths(world)}
 
