@@ -21,7 +21,9 @@ typedef struct SslTexelSumDesc {
         *folder; /* for the file; NULL: there is none, and what exceeds the budget is refused */
 } SslTexelSumDesc;
 
-/* Sums of nothing. The caller owns *out. STATUS_LIMIT: the budget is too small for the tables and two pages; the text says what would
+/* The smallest budget of sums at so many places: tables and two pages. */
+uint64_t ssl_texel_sum_least(uint64_t place_count);
+/* Sums of nothing. The caller owns *out. STATUS_LIMIT: the budget is too small; the text says what would
  * do. STATUS_INVALID: the count. */
 Status ssl_texel_sum_create(const SslTexelSumDesc *desc, SslTexelSum **out,
                             Error *err) SORT_MUST_CHECK;

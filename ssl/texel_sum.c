@@ -38,14 +38,18 @@ struct SslTexelSum {
 
 /* --- life --------------------------------------------------------------------------------------- */
 
+uint64_t ssl_texel_sum_least(uint64_t place_count)
+{
+    uint64_t pages = (place_count + PAGE - 1) / PAGE;
+    return sizeof(SslTexelSum) + pages * sizeof(uint32_t) + 2 * (sizeof(Frame) + PAGE_BYTES) + 4096;
+}
+
 static Status check(const SslTexelSumDesc *desc, uint64_t budget, Error *err)
 {
     if (desc->place_count == 0 || desc->place_count > PLACES_MAX)
         return error_set(err, STATUS_INVALID, "sums at %llu places; 1 to 2^40 are possible",
                          (unsigned long long)desc->place_count);
-    uint64_t pages = (desc->place_count + PAGE - 1) / PAGE;
-    uint64_t least =
-        sizeof(SslTexelSum) + pages * sizeof(uint32_t) + 2 * (sizeof(Frame) + PAGE_BYTES) + 4096;
+    uint64_t least = ssl_texel_sum_least(desc->place_count);
     if (budget < least)
         return error_set(err, STATUS_LIMIT,
                          "sums at %llu places need a budget of %llu bytes, and may take %llu",

@@ -112,6 +112,22 @@ def check_texture_gradients(folder):
         expect(re.search(r"^textures\.paint\[\d+,\d+\]\.[rgb] ", done.stdout, re.MULTILINE), done.stdout)
 
 
+def check_texture_edges(folder):
+    """The outline where a texture passes a threshold: all texels at once, and single ones, each of which moves it by a few pixels."""
+    paint(folder)
+    (folder / "soft.ssl").write_text("shader soft(out color c) { const float2 p = global_value<uvw>.xy; "
+                                     "c = color(0.5 + 0.3 * sin(14 * p.x + 0.3) * cos(11 * p.y + 0.2)); }")
+    (folder / "disc.ssl").write_text("shader disc(out color c) { const float2 p = global_value<uvw>.xy; c = color(length(p - float2(0.5)) < 0.3 ? 1 : 0); }")
+    (folder / "painted.ssl").write_text("texture2d paint; shader painted(out float c) { const float2 p = global_value<uvw>.xy; "
+                                        "c = texture2d_sample<paint>(p.x, p.y).r > 0.5 ? 1 : 0; }")
+    for name, out, size in (("soft.ssl", "soft.exr", "16x16"), ("disc.ssl", "target.exr", "64x64")):
+        expect(run("sslc", "run", name, "--size", size, "-o", out, folder=folder).returncode == 0, name)
+    done = fit(folder, "-f", "textures.paint", "--edges", "--check-gradients", "-t", "paint=picture:soft.exr", "--levels", 1)
+    expect(len(done.stdout.splitlines()) == 6 and "differs" not in done.stdout, done.stdout)
+    worst = max(float(doubt) / abs(float(difference)) for difference, doubt in re.findall(r"^textures\S+ +\S+ +(\S+) +(\S+)", done.stdout, re.MULTILINE))
+    expect(worst < 0.15, f"differences of the loss are known to {worst} of their size: {done.stdout}")
+
+
 def check_texture_messages(folder):
     paint(folder)
     (folder / "only.ssl").write_text("texture2d paint; shader only(float k = 1, out float y) { y = texture2d_sample<paint>(0, 0).r > 0.5 ? k : 0; }")
@@ -131,7 +147,11 @@ def check_texture_messages(folder):
         (["painted.ssl", "-f", "textures.other", "--write-texture", "other=x.exr"], "texture 'other' has no derivative: it is not looked up"),
         (["only.ssl", "-f", "textures.paint", *to], "only comparisons and what is detached read it; leave it out, or use --edges"),
         (["painted.ssl", "-f", "textures.paint", "--explain", *to], "tell of parameters, and only textures are fitted"),
-        (["painted.ssl", "-f", "textures.paint", "--texel-memory", "1K", *to], "--texel-memory is too small for texture 'paint'"),
+        (["painted.ssl", "-f", "textures.paint", "--texel-memory", "1K", "--threads", 1, *to], "1 fitted textures in 1 threads need"),
+        (["painted.ssl", "-f", "textures.paint", "--texels", "16384x16384", *to], "at most 67108864 can be fitted"),
+        (["painted.ssl", "-f", "textures.paint", *to, "--write-texture", "paint=y.exr"], "--write-texture: texture 'paint' is given twice"),
+        (["painted.ssl", "-f", "bright", "-t", "paint=picture:paint.exr", "-t", "paint=ramp"], "texture 'paint' is given twice"),
+        (["painted.ssl", "-f", "bright", "-t", "paint=ramp", "-t", "paint=picture:paint.exr"], "texture 'paint' is given twice"),
         (["painted.ssl", "-f", "textures.paint", "--texels", "0x3", *to], "not a size"),
         (["painted.ssl", "-f", "textures.paint", "-t", "paint=picture:none.exr", *to], "none.exr"),
     ]
@@ -141,4 +161,4 @@ def check_texture_messages(folder):
 
 
 
-run_checks(check_texture_recovered, check_texture_moves, check_texture_bits, check_texture_gradients, check_texture_messages)
+run_checks(check_texture_recovered, check_texture_moves, check_texture_bits, check_texture_gradients, check_texture_edges, check_texture_messages)

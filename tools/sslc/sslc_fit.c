@@ -180,6 +180,9 @@ static Status check_texture_files(const Run *run, Error *err)
         bool is_fitted = false;
         TRY(sslc_split(o->write_textures.items[i], name, &file, err));
         TRY(sslc_find_texture(unit, name, &slot, err));
+        if (sslc_textures_count(&o->write_textures, name) > 1)
+            return error_set(err, STATUS_INVALID, "--write-texture: texture '%s' is given twice",
+                             name);
         for (uint32_t k = 0; k < run->space.texture_count; ++k)
             is_fitted = is_fitted || run->space.textures[k].slot == slot;
         if (!is_fitted)

@@ -103,6 +103,8 @@ Status fit_shader_evaluate(void *data, const double *x, double *out_value, doubl
 /* Sets how much parameters are shaken from now on, a part of FitShaderDesc.noise, which is 0 at first, and other random numbers for
  * another seed. STATUS_INVALID: no parameter is to be shaken. */
 Status fit_shader_shake(FitShader *shader, double part, uint32_t seed, Error *err) SORT_MUST_CHECK;
+/* Moves the points of the picture from now on, from where they are at first, by parts of a pixel; the target stays. */
+Status fit_shader_move(FitShader *shader, double right, double down, Error *err) SORT_MUST_CHECK;
 /* Sets the part of the levels, the finest first, that gradients leave out from now on: 0, as at first, none; 1: all but the coarsest. */
 void fit_shader_coarsen(FitShader *shader, double part);
 /* What the shader gave at the last evaluation; it lives until the next. */

@@ -72,10 +72,6 @@ static Status compare_at_start(const Check *k, const Direction *d, Comparison *c
     return STATUS_OK;
 }
 
-/* A line through the start, along one direction, in cells. The loss is compared at ends that are CELLS apart, SHIFTS times, each a cell
- * further, since a picture of pixels with hard edges has steps of its own. */
-enum { CELLS = 64, SHIFTS = 17, NODES = CELLS + SHIFTS };
-
 static double along(const Direction *d, const double *gradient)
 {
     double sum = 0;
@@ -84,40 +80,62 @@ static double along(const Direction *d, const double *gradient)
     return sum;
 }
 
-static Status walk_line(const Check *k, const Direction *d, double cell, double *losses,
-                        double *gradients, Error *err)
+/* A line through the start, along one direction, in cells. The loss is compared at ends that are CELLS apart, SHIFTS times, each a cell
+ * further, and with the points in other places of their pixels: what a hard edge sweeps over is counted in whole points. */
+enum { CELLS = 64, SHIFTS = 17, NODES = CELLS + SHIFTS };
+
+typedef struct Line {
+    double slopes[SHIFTS];   /* of the loss between ends */
+    double gradients[NODES]; /* in the middle of each cell */
+} Line;
+
+static Status walk_shift(const Check *k, const Direction *d, double cell, uint32_t shift, Line *out,
+                         Error *err)
 {
-    double value;
-    const int32_t middle = NODES / 2;
-    for (uint32_t node = 0; node < NODES; ++node) {
-        double h = cell * (double)((int32_t)node - middle);
-        (void)go(k, d, h);
-        TRY(fit_shader_evaluate(k->shader, k->x, &losses[node], NULL, err));
-        (void)go(k, d, h + 0.5 * cell);
+    double value, ends[2], first = cell * ((double)shift - NODES / 2);
+    for (uint32_t i = 0; i < 2; ++i) {
+        (void)go(k, d, first + i * CELLS * cell);
+        TRY(fit_shader_evaluate(k->shader, k->x, &ends[i], NULL, err));
+    }
+    out->slopes[shift] = (ends[1] - ends[0]) / (CELLS * cell);
+    for (uint32_t node = shift; node < NODES; node += SHIFTS) {
+        (void)go(k, d, cell * ((double)node - NODES / 2 + 0.5));
         TRY(fit_shader_evaluate(k->shader, k->x, &value, k->beside, err));
-        gradients[node] = isfinite(value) ? along(d, k->beside) : (double)NAN;
+        out->gradients[node] = isfinite(value) ? along(d, k->beside) : (double)NAN;
     }
     return STATUS_OK;
+}
+
+/* Places in pixels are multiples of two numbers modulo 1 that fill the square evenly. [Roberts2018] */
+static Status walk_line(const Check *k, const Direction *d, double cell, Line *out, Error *err)
+{
+    for (uint32_t shift = 0; shift < SHIFTS; ++shift) {
+        double x = shift * 0.7548776662466927, y = shift * 0.5698402909980532;
+        TRY(fit_shader_move(k->shader, x - floor(x + 0.5), y - floor(y + 0.5), err));
+        TRY(walk_shift(k, d, cell, shift, out, err));
+    }
+    return fit_shader_move(k->shader, 0, 0, err);
 }
 
 /* A loss with edges has steps that small differences do not see, but along a line the mean of the gradient must be what the loss
  * changes by. */
 static Status compare_along(const Check *k, const Direction *d, Comparison *c, Error *err)
 {
-    double losses[NODES], gradients[NODES], cell = (d->high - d->low) / (16 * (double)CELLS);
+    Line line;
+    double cell = (d->high - d->low) / (16 * (double)CELLS);
     double sum = 0, squares = 0, shifts = SHIFTS;
-    TRY(walk_line(k, d, cell, losses, gradients, err));
+    TRY(walk_line(k, d, cell, &line, err));
     c->gradient = 0;
     for (uint32_t j = 0; j < SHIFTS; ++j) {
-        double slope = (losses[j + CELLS] - losses[j]) / ((double)CELLS * cell), mean = 0;
+        double slope = line.slopes[j], mean = 0;
         for (uint32_t i = j; i < j + CELLS; ++i)
-            mean += gradients[i] / (double)CELLS;
+            mean += line.gradients[i] / (double)CELLS;
         c->gradient += mean / shifts;
         c->reference += slope / shifts;
         sum += (slope - mean) / shifts;
         squares += (slope - mean) * (slope - mean) / shifts;
     }
-    c->doubt = sqrt(fmax(0, squares - sum * sum));
+    c->doubt = 2 * sqrt(fmax(0, squares - sum * sum) / shifts); /* two standard errors */
     c->tolerance = 0.05;
     c->of_largest = 0.01;
     return STATUS_OK;
@@ -148,8 +166,7 @@ static uint32_t find_largest(const FitField *field, const double *gradient, doub
     return best;
 }
 
-/* All texels at once, along their gradient, and then the few with the largest; with edges, which a texel moves by less than a pixel,
- * only the former. */
+/* All texels at once, along their gradient, and then the few with the largest. */
 static Status check_texture(Check *k, uint32_t texture, Error *err)
 {
     enum { SINGLE_TEXELS = 4 };
@@ -169,7 +186,7 @@ static Status check_texture(Check *k, uint32_t texture, Error *err)
         whole.gradient += direction[i] * own[i];
     }
     Status status = length > 0 ? check_direction(k, &whole, err) : STATUS_OK;
-    uint32_t singles = length > 0 && !k->has_edges ? SINGLE_TEXELS : 0;
+    uint32_t singles = length > 0 ? SINGLE_TEXELS : 0;
     for (uint32_t n = 0; n < singles && status == STATUS_OK; ++n) {
         char name[SSLC_NAME_BYTES];
         uint32_t i = find_largest(field, own, limit), texel = i / TEX_PICTURE_CHANNELS;

@@ -171,17 +171,25 @@ static Status create_texel_sums(FitShader *s, TexelSums *sums, uint64_t budget, 
                                       .place_count = tex_picture_places(texture->picture),
                                       .budget_bytes = budget,
                                       .folder = s->folder.path};
-        if (ssl_texel_sum_create(&desc, &sums->by_slot[texture->slot], err) != STATUS_OK)
-            return err->code == STATUS_LIMIT
-                       ? error_set(err, STATUS_LIMIT,
-                                   "--texel-memory is too small for texture '%s' and %u threads",
-                                   space->unit->textures[texture->slot], s->texels_count)
-                       : err->code;
+        TRY(ssl_texel_sum_create(&desc, &sums->by_slot[texture->slot], err));
     }
     return STATUS_OK;
 }
 
-/* As many sums as there are threads share the memory. */
+/* As many sums as there are threads share the memory, in equal parts. places: of the largest texture */
+static Status check_texel_memory(const FitShader *s, uint64_t places, Error *err)
+{
+    uint64_t sums = (uint64_t)s->texels_count * s->desc.space->texture_count;
+    uint64_t least = sums * ssl_texel_sum_least(places);
+    if (s->desc.texel_bytes >= least)
+        return STATUS_OK;
+    return error_set(err, STATUS_LIMIT,
+                     "--texel-memory is too small: %u fitted textures in %u threads need %llu "
+                     "bytes, fewer threads "
+                     "fewer",
+                     s->desc.space->texture_count, s->texels_count, (unsigned long long)least);
+}
+
 static Status build_texels(FitShader *s, Error *err)
 {
     const FitSpace *space = s->desc.space;
@@ -194,6 +202,7 @@ static Status build_texels(FitShader *s, Error *err)
         uint64_t count = tex_picture_places(space->textures[i].picture);
         most = count > most ? count : most;
     }
+    TRY(check_texel_memory(s, most, err));
     TRY(temp_folder_create("fit", &s->folder, err));
     s->texels = MEM_ARRAY(TexelSums, s->texels_count);
     s->by_place = MEM_ARRAY(double, most);
@@ -319,6 +328,24 @@ Status fit_shader_shake(FitShader *s, double part, uint32_t seed, Error *err)
     ASSERT(s->is_shaken);
     for (size_t i = 0; i < SORT_COUNT_OF(sides); ++i)
         TRY(set_noise(s, sides[i], part, seed, err));
+    return STATUS_OK;
+}
+
+Status fit_shader_move(FitShader *s, double right, double down, Error *err)
+{
+    const Side spread = {.program = s->swept.program,
+                         .host = s->spread}; /* from which `swept` is copied */
+    const Side *sides[] = {&s->plain, &s->backward, &spread};
+    SslcGrid grid = *s->desc.grid;
+    float by_u = (float)right * (grid.u1 - grid.u0) / (float)grid.width;
+    float by_v = (float)down * (grid.v1 - grid.v0) / (float)grid.height;
+    grid.u0 += by_u;
+    grid.u1 += by_u;
+    grid.v0 -= by_v;
+    grid.v1 -= by_v;
+    for (size_t i = 0; i < SORT_COUNT_OF(sides); ++i)
+        if (sides[i]->host)
+            TRY(sslc_grid_set(&grid, s->desc.file, sides[i]->program, sides[i]->host, err));
     return STATUS_OK;
 }
 

@@ -176,13 +176,25 @@ static Status draw_start(Finder *f, const char *name, double low, double high, S
     return STATUS_OK;
 }
 
+static Status check_size(const Finder *f, const char *name, uint32_t width, uint32_t height)
+{
+    if ((uint64_t)width * height <= FIT_MAX_NUMBERS / TEX_PICTURE_CHANNELS)
+        return STATUS_OK;
+    return error_set(f->err, STATUS_LIMIT,
+                     "texture '%s' has %u x %u texels; at most %d can be fitted", name, width,
+                     height, FIT_MAX_NUMBERS / TEX_PICTURE_CHANNELS);
+}
+
 /* Returns the picture that a texture is, or makes one of its start. */
 static Status find_picture(Finder *f, const char *name, double low, double high, TexPicture **out)
 {
     SslcPicture pixels = {0};
     *out = sslc_textures_find(f->desc->textures, name);
-    if (*out)
-        return STATUS_OK;
+    if (*out) {
+        const TexPictureLevel level = tex_picture_level(*out, 0);
+        return check_size(f, name, level.width, level.height);
+    }
+    TRY(check_size(f, name, f->desc->width, f->desc->height));
     Status status = draw_start(f, name, low, high, &pixels);
     if (status == STATUS_OK)
         status = sslc_textures_add(f->desc->textures, name, &pixels, out, f->err);
@@ -203,7 +215,7 @@ static Status add_texture(Finder *f, uint32_t slot, double low, double high)
     TRY(find_picture(f, name, low, high, &picture));
     const TexPictureLevel level = tex_picture_level(picture, 0);
     uint64_t count = (uint64_t)level.width * level.height * TEX_PICTURE_CHANNELS;
-    double *start = count <= FIT_MAX_NUMBERS ? ARENA_ARRAY(f->arena, double, count) : NULL;
+    double *start = ARENA_ARRAY(f->arena, double, count);
     const char *long_name = arena_printf(f->arena, "%s%s", prefix, name);
     if (!start || !long_name)
         return error_set(f->err, STATUS_NO_MEMORY, "out of memory");

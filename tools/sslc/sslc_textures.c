@@ -17,6 +17,15 @@ Status sslc_find_texture(const SslUnitInfo *unit, const char *name, uint32_t *ou
                      nearest ? "'?" : "");
 }
 
+uint32_t sslc_textures_count(const CliTextList *texts, const char *name)
+{
+    size_t length = strlen(name);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < texts->count; ++i)
+        count += strncmp(texts->items[i], name, length) == 0 && texts->items[i][length] == '=';
+    return count;
+}
+
 const char *sslc_texture_file(const char *text)
 {
     static const char word[] = "picture:";
@@ -45,7 +54,7 @@ Status sslc_textures_add(SslcTextures *textures, const char *name, const SslcPic
     return tex_picture_build(*out_picture, err);
 }
 
-static Status load(SslcTextures *textures, const char *text, Error *err)
+static Status load(SslcTextures *textures, const CliTextList *texts, const char *text, Error *err)
 {
     char name[SSLC_NAME_BYTES];
     const char *value;
@@ -54,7 +63,7 @@ static Status load(SslcTextures *textures, const char *text, Error *err)
     TRY(sslc_split(text, name, &value, err));
     if (!sslc_texture_file(value))
         return STATUS_OK;
-    if (sslc_textures_find(textures, name))
+    if (sslc_textures_count(texts, name) > 1)
         return error_set(err, STATUS_INVALID, "texture '%s' is given twice", name);
     TRY(sslc_picture_read(sslc_texture_file(value), TEX_PICTURE_CHANNELS, 0, 0, &pixels, err));
     Status status = sslc_textures_add(textures, name, &pixels, &picture, err);
@@ -65,7 +74,7 @@ static Status load(SslcTextures *textures, const char *text, Error *err)
 Status sslc_textures_load(SslcTextures *textures, const CliTextList *texts, Error *err)
 {
     for (uint32_t i = 0; i < texts->count; ++i)
-        TRY(load(textures, texts->items[i], err));
+        TRY(load(textures, texts, texts->items[i], err));
     return STATUS_OK;
 }
 

@@ -22,9 +22,11 @@ typedef struct SslcTextures {
 /* Index of a texture, with a suggestion when there is none of that name. */
 Status sslc_find_texture(const SslUnitInfo *unit, const char *name, uint32_t *out_slot,
                          Error *err) SORT_MUST_CHECK;
+/* How many of the texts "NAME=..." have a name. */
+uint32_t sslc_textures_count(const CliTextList *texts, const char *name);
 /* If the text is "picture:FILE", which names a picture and no formula, returns the file; else NULL. */
 const char *sslc_texture_file(const char *text);
-/* Reads the pictures among texts "NAME=picture:FILE". */
+/* Reads the pictures among texts "NAME=picture:FILE". STATUS_INVALID: such a texture is given more than once. */
 Status sslc_textures_load(SslcTextures *textures, const CliTextList *texts,
                           Error *err) SORT_MUST_CHECK;
 /* Adds a texture; *out_picture is the list's. `pixels` has four channels, and becomes level 0. */
