@@ -10,7 +10,7 @@
 enum {
     /* One path of the camera for each pixel of the frame, within limits, and one path of light for each. */
     PATHS_MIN = 1 << 14,
-    PATHS_MAX = 1 << 17,
+    PATHS_MAX = 1 << 15,
     SAMPLES = 8,
     PIXELS_A_BAD_ONE = 500,
     STRIDE_MIN = 2,
