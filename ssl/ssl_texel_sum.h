@@ -21,8 +21,9 @@ typedef struct SslTexelSumDesc {
         *folder; /* for the file; NULL: there is none, and what exceeds the budget is refused */
 } SslTexelSumDesc;
 
-/* The smallest budget of sums at so many places: tables and two pages. */
+/* The smallest budget of sums at so many places, of tables and two pages, and the one with which all pages fit. */
 uint64_t ssl_texel_sum_least(uint64_t place_count);
+uint64_t ssl_texel_sum_most(uint64_t place_count);
 /* Sums of nothing. The caller owns *out. STATUS_LIMIT: the budget is too small; the text says what would
  * do. STATUS_INVALID: the count. */
 Status ssl_texel_sum_create(const SslTexelSumDesc *desc, SslTexelSum **out,
@@ -31,7 +32,8 @@ void ssl_texel_sum_destroy(SslTexelSum *sum); /* NULL is allowed */
 void ssl_texel_sum_clear(SslTexelSum *sum);
 
 /* Adds numbers to places `first` and so on. STATUS_INVALID: one of them is infinite or NaN, or 2^24 or more in absolute value;
- * STATUS_LIMIT: the budget, without a folder, or more than 2^38 numbers; STATUS_IO. Nothing of the call has been added then. */
+ * STATUS_LIMIT: the budget, without a folder, or more than 2^38 numbers; STATUS_IO. A part may have been added if memory or the file is
+ * what failed, else nothing. */
 Status ssl_texel_sum_add(SslTexelSum *sum, uint64_t first, const float *numbers, uint32_t count,
                          Error *err) SORT_MUST_CHECK;
 /* Adds a sum of as many places, which may have to bring its pages into memory. Errors as above; part of it may have been added. */

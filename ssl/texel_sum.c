@@ -38,10 +38,27 @@ struct SslTexelSum {
 
 /* --- life --------------------------------------------------------------------------------------- */
 
+static uint64_t count_pages(uint64_t place_count)
+{
+    return (place_count + PAGE - 1) / PAGE;
+}
+
+/* All but frames. */
+static uint64_t tables_bytes(uint64_t place_count)
+{
+    return sizeof(SslTexelSum) + count_pages(place_count) * sizeof(uint32_t) +
+           4096; /* the folder */
+}
+
 uint64_t ssl_texel_sum_least(uint64_t place_count)
 {
-    uint64_t pages = (place_count + PAGE - 1) / PAGE;
-    return sizeof(SslTexelSum) + pages * sizeof(uint32_t) + 2 * (sizeof(Frame) + PAGE_BYTES) + 4096;
+    return tables_bytes(place_count) + 2 * (sizeof(Frame) + PAGE_BYTES);
+}
+
+uint64_t ssl_texel_sum_most(uint64_t place_count)
+{
+    uint64_t pages = count_pages(place_count);
+    return tables_bytes(place_count) + (pages < 2 ? 2 : pages) * (sizeof(Frame) + PAGE_BYTES);
 }
 
 static Status check(const SslTexelSumDesc *desc, uint64_t budget, Error *err)
@@ -64,9 +81,8 @@ Status ssl_texel_sum_create(const SslTexelSumDesc *desc, SslTexelSum **out, Erro
     uint64_t budget = desc->budget_bytes ? desc->budget_bytes : BUDGET_DEFAULT;
     *out = NULL;
     TRY(check(desc, budget, err));
-    uint64_t pages = (desc->place_count + PAGE - 1) / PAGE;
-    uint64_t tables = sizeof(SslTexelSum) + pages * sizeof(uint32_t) + 4096; /* 4096: the folder */
-    uint64_t frames = (budget - tables) / (sizeof(Frame) + PAGE_BYTES);
+    uint64_t pages = count_pages(desc->place_count);
+    uint64_t frames = (budget - tables_bytes(desc->place_count)) / (sizeof(Frame) + PAGE_BYTES);
     frames = frames < pages ? frames : pages;
     SslTexelSum *s = MEM_NEW(SslTexelSum);
     if (!s)

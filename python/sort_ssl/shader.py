@@ -27,6 +27,12 @@ def compile_file(path, **how):
     return Shader(pathlib.Path(path).read_text(encoding="utf-8"), name=str(path), **how)
 
 
+def _split(name):
+    """"ddx" and NAME of "ddx(NAME)"; None and the name of any other."""
+    found = re.fullmatch(r"(ddx|ddy)\((.*)\)", name)
+    return found.groups() if found else (None, name)
+
+
 def _table(struct, rows, what):
     """Rows of the host's table as C has them, and as Values. Floats have derivatives by pixels, which are 0 unless given."""
     values = []
@@ -178,7 +184,7 @@ class Shader:
     def _named(self, inputs, unit):
         named = []
         for name, array in inputs.items():
-            shadow, plain = re.fullmatch(r"(?:(ddx|ddy)\()?(.*?)\)?", name).groups() if name.startswith("dd") else (None, name)
+            shadow, plain = _split(name)
             found = self._find(plain, unit)
             if shadow and (found.kind == PARAM or not found.value.is_float):
                 raise TypeError(f"{_KINDS[found.kind]} '{plain}' has no derivatives by pixels")
@@ -189,7 +195,8 @@ class Shader:
         """The inputs without those that are texels, and the textures with these."""
         rest, textures = {}, dict(self._textures)
         for name, array in inputs.items():
-            found = None if name.startswith("dd") else self._find(name)
+            shadow, plain = _split(name)
+            found = None if shadow else self._find(plain)
             if found and found.kind == TEXTURE:
                 textures[found.value.name] = self._array_texture(found.value.name).with_texels(array)
             else:

@@ -231,6 +231,14 @@ class Derivatives(unittest.TestCase):
                    for n in (1, 3)]
         np.testing.assert_array_equal(*results)
 
+    def test_texels_by_any_name(self):
+        """Only "ddx(NAME)" is a derivative by pixels."""
+        source = "texture2d ddwood; shader s(out float a) { a = texture2d_sample<ddwood>(global_value<uv>.x, 0).r; }"
+        shader = sort_ssl.compile(source, globals=GLOBALS, textures={"ddwood": sort_ssl.Texture(np.zeros((2, 2, 3)))})
+        given = {"uv": points(20), "ddwood": np.ones((3, 4, 3))}
+        np.testing.assert_array_equal(shader.evaluate(given)["a"], np.ones(20))
+        self.assertAlmostEqual(np.sum(shader.vjp(given, {"a": 1})["ddwood"]), 20, delta=1e-5)
+
     def test_texels_refused(self):
         source = "texture2d wood; shader s(out float a) { a = texture2d_sample<wood>(global_value<uv>.x, 0).r; }"
         shader = sort_ssl.compile(source, globals=GLOBALS, textures={"wood": lambda c, d: np.zeros((len(c), 3, 4) if d else (len(c), 4))})

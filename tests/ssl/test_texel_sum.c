@@ -160,6 +160,31 @@ static void test_refusals(void **state)
     ssl_texel_sum_destroy(sum);
 }
 
+/* The budgets that are named are the least that do, to the byte, with a file and without one. */
+static void test_budgets(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 512, 513, 1024, 1025, PLACES};
+    const float one = 1;
+    for (size_t i = 0; i < SORT_COUNT_OF(counts); ++i)
+        for (uint32_t lacks = 0; lacks < 2; ++lacks)
+            for (uint32_t has_file = 0; has_file < 2; ++has_file) {
+                uint64_t least = ssl_texel_sum_least(counts[i]),
+                         most = ssl_texel_sum_most(counts[i]);
+                const SslTexelSumDesc desc = {.size_bytes = sizeof desc,
+                                              .place_count = counts[i],
+                                              .budget_bytes = (has_file ? least : most) - lacks,
+                                              .folder = has_file ? "/tmp" : NULL};
+                Error err = {0};
+                SslTexelSum *sum;
+                Status status = ssl_texel_sum_create(&desc, &sum, &err);
+                for (uint64_t place = 0; place < counts[i] && status == STATUS_OK; place += 512)
+                    status = ssl_texel_sum_add(sum, place, &one, 1, &err);
+                assert_int_equal(status, lacks ? STATUS_LIMIT : STATUS_OK);
+                ssl_texel_sum_destroy(sum);
+            }
+}
+
 /* Out of memory at every allocation. */
 static void test_no_memory(void **state)
 {
@@ -187,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,12 +4,13 @@ A texture that is known is recovered; gradients agree with differences; nothing 
 wrong is said."""
 
 import json
+import os
 import re
 
 from tool_kit import expect, run, run_checks
 
-def fit(folder, *arguments, code=0):
-    done = run("sslc", "fit", "painted.ssl", "--target", "target.exr", *arguments, folder=folder)
+def fit(folder, *arguments, code=0, **how):
+    done = run("sslc", "fit", "painted.ssl", "--target", "target.exr", *arguments, folder=folder, **how)
     expect(done.returncode == code, f"fit {arguments}: exit code {done.returncode}: {done.stdout}{done.stderr}")
     return done
 
@@ -99,6 +100,9 @@ def check_texture_bits(folder):
     fit(folder, *common, "--checkpoint", "state", "--resume")
     said.add((folder / "found.exr").read_bytes())
     expect(len(said) == 1, f"{len(said)} different textures")
+    fit(folder, *common, env={**os.environ, "TMPDIR": "/none"}) # nothing exceeds the memory
+    done = fit(folder, *common, "--texel-memory", "120K", "--threads", 2, env={**os.environ, "TMPDIR": "/none"}, code=1)
+    expect("/none: cannot create a temporary folder" in done.stderr, done.stderr)
     fit(folder, *common, "-t", "paint=constant:0.3,0.3,0.3", "--checkpoint", "state", "--resume", code=2)
 
 

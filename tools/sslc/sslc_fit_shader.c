@@ -170,7 +170,7 @@ static Status create_texel_sums(FitShader *s, TexelSums *sums, uint64_t budget, 
         const SslTexelSumDesc desc = {.size_bytes = sizeof desc,
                                       .place_count = tex_picture_places(texture->picture),
                                       .budget_bytes = budget,
-                                      .folder = s->folder.path};
+                                      .folder = s->folder.path[0] ? s->folder.path : NULL};
         TRY(ssl_texel_sum_create(&desc, &sums->by_slot[texture->slot], err));
     }
     return STATUS_OK;
@@ -203,14 +203,15 @@ static Status build_texels(FitShader *s, Error *err)
         most = count > most ? count : most;
     }
     TRY(check_texel_memory(s, most, err));
-    TRY(temp_folder_create("fit", &s->folder, err));
+    uint64_t budget = s->desc.texel_bytes / s->texels_count / space->texture_count;
+    if (budget < ssl_texel_sum_most(most))
+        TRY(temp_folder_create("fit", &s->folder, err));
     s->texels = MEM_ARRAY(TexelSums, s->texels_count);
     s->by_place = MEM_ARRAY(double, most);
     if (!s->texels || !s->by_place)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     for (uint32_t i = 0; i < s->texels_count; ++i)
-        TRY(create_texel_sums(s, &s->texels[i],
-                              s->desc.texel_bytes / s->texels_count / space->texture_count, err));
+        TRY(create_texel_sums(s, &s->texels[i], budget, err));
     return STATUS_OK;
 }
 
