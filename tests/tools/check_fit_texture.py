@@ -7,7 +7,7 @@ import json
 import os
 import re
 
-from tool_kit import expect, run, run_checks
+from tool_kit import expect, png, run, run_checks
 
 def fit(folder, *arguments, code=0, **how):
     done = run("sslc", "fit", "painted.ssl", "--target", "target.exr", *arguments, folder=folder, **how)
@@ -135,6 +135,7 @@ def check_texture_edges(folder):
 def check_texture_messages(folder):
     paint(folder)
     (folder / "only.ssl").write_text("texture2d paint; shader only(float k = 1, out float y) { y = texture2d_sample<paint>(0, 0).r > 0.5 ? k : 0; }")
+    png(folder / "wide.png", size=20000, height=1)
     to = ["--write-texture", "paint=x.exr"]
     rows = [
         (["painted.ssl", "-f", "paint", *to], "'paint' is a texture: write --fit textures.paint"),
@@ -151,6 +152,8 @@ def check_texture_messages(folder):
         (["painted.ssl", "-f", "textures.other", "--write-texture", "other=x.exr"], "texture 'other' has no derivative: it is not looked up"),
         (["only.ssl", "-f", "textures.paint", *to], "only comparisons and what is detached read it; leave it out, or use --edges"),
         (["painted.ssl", "-f", "textures.paint", "--explain", *to], "tell of parameters, and only textures are fitted"),
+        (["painted.ssl", "-f", "textures.paint=0..4", "--write-texture", "paint=x.png"], "a .png holds 0 to 1: write an .exr"),
+        (["painted.ssl", "-f", "bright", "-t", "paint=picture:wide.png"], "texture 'paint': a texture of 20000 x 1 texels"),
         (["painted.ssl", "-f", "textures.paint", "--texel-memory", "1K", "--threads", 1, *to], "1 fitted textures in 1 threads need"),
         (["painted.ssl", "-f", "textures.paint", "--texels", "16384x16384", *to], "at most 67108864 can be fitted"),
         (["painted.ssl", "-f", "textures.paint", *to, "--write-texture", "paint=y.exr"], "--write-texture: texture 'paint' is given twice"),
@@ -162,6 +165,15 @@ def check_texture_messages(folder):
     for arguments, words in rows:
         done = run("sslc", "fit", *arguments, "--target", "target.exr", folder=folder)
         expect(done.returncode in (1, 2) and words in done.stderr, f"{arguments}: {done.returncode}: {done.stderr}")
+    # What no point looks up has a line, too.
+    (folder / "painted.ssl").write_text(PAINTED.replace("    if (p.x > 0.5)", "    if (p.x > 5)\n        c = texture2d_sample<other>(0, 0);\n    if (p.x > 0.5)"))
+    done = fit(folder, "-f", "textures.other", "--check-gradients")
+    expect(re.search(r"^textures\.other +0 +0 ", done.stdout, re.MULTILINE), done.stdout)
+    # A node of a group may be called textures, and its parameters textures.NAME.
+    (folder / "node.ssl").write_text("shader node(float gain = 1, out color c) { c = color(gain, 0.5, global_value<uvw>.x); }")
+    (folder / "group.json").write_text('{"nodes": {"textures": {"shader": "node.ssl"}}, "outputs": {"c": "textures.c"}}')
+    done = run("sslc", "fit", "group.json", "--target", "target.exr", "-m", "cma", "-f", "textures.gain=0..1", "-n", 3, "--quiet", folder=folder)
+    expect(done.returncode == 0 and "textures.gain=" in done.stdout, done.stderr)
 
 
 

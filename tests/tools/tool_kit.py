@@ -35,12 +35,12 @@ def run(program, *arguments, folder, env=None, limit=None, **options):
                           env=env, preexec_fn=prepare, timeout=120, **options)
 
 
-def png(path, rgb=(200, 120, 40), size=8):
+def png(path, rgb=(200, 120, 40), size=8, height=None):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    rows = b"".join(b"\0" + bytes(rgb) * size for _ in range(size))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)) +
+    rows = b"".join(b"\0" + bytes(rgb) * size for _ in range(height or size))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, height or size, 8, 2, 0, 0, 0)) +
                      chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 

@@ -168,6 +168,17 @@ static const char *file_of_texture(const Run *run, uint32_t texture)
     return NULL;
 }
 
+/* What a .png cannot hold is not cut off. */
+static Status check_png(const char *path, const char *name, const FitField *field, Error *err)
+{
+    if (!path_has_extension(path, ".png") || (field->low[0] >= 0 && field->high[0] <= 1))
+        return STATUS_OK;
+    return error_set_at(
+        err, STATUS_INVALID, path,
+        "texture '%s' is fitted from %g to %g, and a .png holds 0 to 1: write an .exr", name,
+        field->low[0], field->high[0]);
+}
+
 /* What is found is written somewhere, and what is written is fitted. */
 static Status check_texture_files(const Run *run, Error *err)
 {
@@ -197,6 +208,7 @@ static Status check_texture_files(const Run *run, Error *err)
                              "texture '%s' is fitted, and nothing says where it is to be written: "
                              "--write-texture %s=FILE.exr, or .png",
                              name, name);
+        TRY(check_png(file_of_texture(run, i), name, &run->space.fields[i], err));
     }
     return STATUS_OK;
 }

@@ -166,7 +166,7 @@ static uint32_t find_largest(const FitField *field, const double *gradient, doub
     return best;
 }
 
-/* All texels at once, along their gradient, and then the few with the largest. */
+/* All texels at once, along their gradient or, where that is zero, by as much, and then the few with the largest. */
 static Status check_texture(Check *k, uint32_t texture, Error *err)
 {
     enum { SINGLE_TEXELS = 4 };
@@ -181,11 +181,11 @@ static Status check_texture(Check *k, uint32_t texture, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     Direction whole = {
         field->name, field->low[0], field->high[0], t->first, field->count, direction, 0};
-    for (uint32_t i = 0; i < field->count && length > 0; ++i) {
-        direction[i] = own[i] / length;
+    for (uint32_t i = 0; i < field->count; ++i) {
+        direction[i] = length > 0 ? own[i] / length : 1;
         whole.gradient += direction[i] * own[i];
     }
-    Status status = length > 0 ? check_direction(k, &whole, err) : STATUS_OK;
+    Status status = check_direction(k, &whole, err);
     uint32_t singles = length > 0 ? SINGLE_TEXELS : 0;
     for (uint32_t n = 0; n < singles && status == STATUS_OK; ++n) {
         char name[SSLC_NAME_BYTES];

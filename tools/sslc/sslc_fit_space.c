@@ -284,16 +284,23 @@ static Status add_named_texture(Finder *f, const char *name, const char *bounds)
     return add_texture(f, slot, low, high);
 }
 
+/* A node of a group may be called textures. */
+static bool has_param(const SslUnitInfo *unit, const char *name)
+{
+    for (uint32_t i = 0; i < unit->param_count; ++i)
+        if (strcmp(unit->params[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Who names a texture as if it were a parameter is told how. */
 static Status find_named_param(Finder *f, const char *name, uint32_t *out_index)
 {
     const SslUnitInfo *unit = f->space->unit;
-    bool is_texture = false, is_param = false;
+    bool is_texture = false;
     for (uint32_t i = 0; i < unit->texture_count; ++i)
         is_texture = is_texture || strcmp(unit->textures[i], name) == 0;
-    for (uint32_t i = 0; i < unit->param_count; ++i)
-        is_param = is_param || strcmp(unit->params[i].name, name) == 0;
-    if (is_texture && !is_param)
+    if (is_texture && !has_param(unit, name))
         return error_set(f->err, STATUS_INVALID, "'%s' is a texture: write --fit %s%s", name,
                          prefix, name);
     return sslc_find_param(unit, name, out_index, f->err);
@@ -308,7 +315,7 @@ static Status add_named(Finder *f, const char *text)
         return error_set(f->err, STATUS_INVALID, "'%s' is not NAME or NAME=LOW..HIGH", text);
     memcpy(name, text, length);
     name[length] = '\0';
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0 && !has_param(f->space->unit, name))
         return add_named_texture(f, name + sizeof prefix - 1, equals ? equals + 1 : NULL);
     uint32_t index = 0;
     TRY(find_named_param(f, name, &index));

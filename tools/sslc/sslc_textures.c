@@ -68,7 +68,7 @@ static Status load(SslcTextures *textures, const CliTextList *texts, const char 
     TRY(sslc_picture_read(sslc_texture_file(value), TEX_PICTURE_CHANNELS, 0, 0, &pixels, err));
     Status status = sslc_textures_add(textures, name, &pixels, &picture, err);
     sslc_picture_free(&pixels);
-    return status;
+    return status == STATUS_OK ? STATUS_OK : error_prefix(err, "texture '%s'", name);
 }
 
 Status sslc_textures_load(SslcTextures *textures, const CliTextList *texts, Error *err)
