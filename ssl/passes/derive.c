@@ -151,7 +151,8 @@ static void build_backward(Derive *d, IrFuncId id, const IrFunc *f)
                 adjoints[places[i].result + k] = ir_build_param(b, at++);
     }
     IrValue *gradients = ARENA_ARRAY(arena, IrValue, param_count);
-    const uint8_t *active = derive_activity(d, f, active_params(arena, facts, param_count), true);
+    uint8_t *active = derive_activity(d, f, active_params(arena, facts, param_count), true);
+    derive_keep_used(d, f, active);
     derive_reverse_body(d, f, active, b, params, adjoints, gradients);
     ValueList out = {0};
     for (uint32_t i = 0; i < facts->port_count; ++i) {
@@ -220,9 +221,10 @@ static void build_recursive(Derive *d, const RecursiveDerivative *made)
     for (uint32_t i = 0; i < f->result_count && made->is_backward; ++i)
         if (derive_is_float(f->result_types[i]))
             others[i] = ir_build_param(b, at++);
-    const uint8_t *active = derive_activity(d, f, is_active, made->is_backward);
+    uint8_t *active = derive_activity(d, f, is_active, made->is_backward);
     ValueList out = {0};
     if (made->is_backward) {
+        derive_keep_used(d, f, active);
         derive_reverse_body(d, f, active, b, params, others, tangents);
         for (uint32_t i = 0; i < param_count; ++i)
             if (is_active[i])

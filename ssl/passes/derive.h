@@ -77,6 +77,9 @@ void derive_refuse_size(Derive *d);
 uint8_t *derive_activity(const Derive *d, const IrFunc *f, const uint8_t *active_params,
                          bool is_backward);
 
+/* Takes from the active values those on which no result of f depends with a derivative, such as what only footprints are made of. */
+void derive_keep_used(const Derive *d, const IrFunc *f, uint8_t *active);
+
 /* Builds the derivatives of a lookup's rgba by s and by t. coord: those of the lookup, in the builder. */
 void derive_lookup_slopes(IrBuilder *b, const IrInst *lookup, const IrValue *coord,
                           IrValue out_slopes[2][4]);

@@ -274,3 +274,128 @@ uint8_t *derive_activity(const Derive *d, const IrFunc *f, const uint8_t *active
     } while (a.changed);
     return a.active;
 }
+
+/* --- use ---------------------------------------------------------------------------------------- */
+
+typedef struct Use {
+    const Derive *derive;
+    const IrFunc *func;
+    uint8_t *used;
+    bool changed;
+} Use;
+
+static void use(Use *u, IrValue v)
+{
+    u->changed = u->changed || !u->used[v];
+    u->used[v] = 1;
+}
+
+static void use_args(Use *u, const IrInst *inst, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        use(u, ir_args(u->func, inst)[i]);
+}
+
+static bool any_used(const Use *u, IrValue first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        if (u->used[first + i])
+            return true;
+    return false;
+}
+
+static void use_region(Use *u, IrRegionId region);
+
+/* A loop's state is used as a whole: what begins it, at each turn, and what ends it. */
+static void use_control(Use *u, const IrInst *inst)
+{
+    const IrFunc *f = u->func;
+    uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
+    for (uint32_t r = 0; r < inst->region_count; ++r) {
+        IrRegionId region = inst->region_first + r;
+        const IrRegion *body = ir_region(f, region);
+        const IrValue *yields = ir_yield_args(f, region) + lead;
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            if (u->used[inst->result_first + i])
+                use(u, yields[i]);
+        use_region(u, region);
+        for (uint32_t i = 0; i < body->param_count; ++i) {
+            if (!u->used[body->param_first + i] && !u->used[yields[i]])
+                continue;
+            use(u, inst->result_first + i);
+            use(u, yields[i]);
+            use(u, body->param_first + i);
+            use(u, ir_args(f, inst)[i]);
+        }
+    }
+}
+
+/* Of the coordinates nothing, of what was looked up and is added what belongs to a result. */
+static void use_texels(Use *u, const IrInst *inst)
+{
+    enum { CHANNELS = 4 };
+    const IrValue *added = ir_args(u->func, inst) + inst->arg_count - CHANNELS;
+    const IrValue *lookup = added - inst->result_count;
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        if (u->used[inst->result_first + i]) {
+            use(u, lookup[i]);
+            use(u, added[i % CHANNELS]);
+        }
+}
+
+static void use_inst(Use *u, const IrInst *inst)
+{
+    switch (inst->op) {
+    case IR_IF:
+    case IR_LOOP:
+        use_control(u, inst);
+        return;
+    default:
+        break;
+    }
+    if (!any_used(u, inst->result_first, inst->result_count))
+        return;
+    switch (inst->op) {
+    case IR_CALL:
+        if (derive_call_kind(u->derive, (IrFuncId)inst->imm, true) != CALL_CONSTANT)
+            use_args(u, inst, inst->arg_count);
+        return;
+    case IR_DDX:
+    case IR_DDY:
+        use_args(u, inst, 1);
+        return;
+    case IR_TEX_AUTO:
+    case IR_TEX_AUTO_D:
+    case IR_TEX:
+    case IR_TEX_D:
+        use_args(u, inst, 2);
+        return;
+    case IR_TEXELS:
+        use_texels(u, inst);
+        return;
+    default:
+        if (ir_op_info((IrOp)inst->op)->flags & IR_FLAG_PARTIALS)
+            use_args(u, inst, inst->arg_count);
+    }
+}
+
+static void use_region(Use *u, IrRegionId region)
+{
+    const IrRegion *r = ir_region(u->func, region);
+    for (IrInstId id = ir_inst(u->func, r->last)->prev; id; id = ir_inst(u->func, id)->prev)
+        use_inst(u, ir_inst(u->func, id));
+}
+
+void derive_keep_used(const Derive *d, const IrFunc *f, uint8_t *active)
+{
+    Use u = {
+        .derive = d, .func = f, .used = ARENA_ARRAY(d->module->arena, uint8_t, f->values.count)};
+    for (uint32_t i = 0; i < f->result_count; ++i)
+        use(&u, ir_yield_args(f, f->body)[i]);
+    do {
+        u.changed = false;
+        use_region(&u, f->body);
+    } while (u.changed);
+    for (uint32_t i = 0; i < f->values.count; ++i)
+        active[i] = active[i] && u.used[i];
+}

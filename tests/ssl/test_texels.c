@@ -251,6 +251,13 @@ static const char *const cases[] = {
     "float2 q = p; for (int i = 0; i < n; ++i) q = k * both(q).xy + 0.1 * q; y = q.x; z = q.y;",
     "y = texture2d_sample<wood>(k * p.x, p.y, k, 0, 0, 0.2, blur = k).r; if (p.x > 0.4) z = both(p "
     "* y).w;",
+    /* Footprints have no derivative, also those of turns that follow where ddx of something else makes them numbers. */
+    "float2 q = p; for (int i = 0; i < n; ++i) q = k * both(q).xy + 0.1 * q; y = q.x; z = q.y * "
+    "ddx(p.x);",
+    "float r = 0.2; [MaxIters(9)] while (r < 1.5) { if (p.y > 0.5) r += "
+    "texture2d_sample<wood>(p.x, 0.3).g; "
+    "r += 0.25 + abs(texture2d_sample<wood>(p.x + 0.2 * r, r).r) * r; } y = r * k; z = "
+    "fwidth(p.y);",
     /* What ddx of a lookup depends on. */
     "y = ddx(texture2d_sample<wood>(p.x, p.y).r) * k; z = ddy(both(p).x * k + p.y);",
     "const float4 c = both(p); y = ddx(c.x) * c.y + ddy(texture2d_sample<stone>(p.x + p.y, "
