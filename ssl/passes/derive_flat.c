@@ -330,7 +330,7 @@ static void use_control(Use *u, const IrInst *inst)
     }
 }
 
-/* Of the coordinates nothing, of what was looked up and is added what belongs to a result. */
+/* The coordinates are not used, and of what was looked up and is added only what belongs to a result that is. */
 static void use_texels(Use *u, const IrInst *inst)
 {
     enum { CHANNELS = 4 };
