@@ -82,7 +82,7 @@ static double along(const Direction *d, const double *gradient)
 
 /* A line through the start, along one direction, in cells. The loss is compared at ends that are CELLS apart, SHIFTS times, each a cell
  * further, and with the points in other places of their pixels: what a hard edge sweeps over is counted in whole points. */
-enum { CELLS = 64, SHIFTS = 17, NODES = CELLS + SHIFTS };
+enum { CELLS = 64, SHIFTS = 17, NODES = CELLS + SHIFTS, MIDDLE = NODES / 2 };
 
 typedef struct Line {
     double slopes[SHIFTS];   /* of the loss between ends */
@@ -92,14 +92,14 @@ typedef struct Line {
 static Status walk_shift(const Check *k, const Direction *d, double cell, uint32_t shift, Line *out,
                          Error *err)
 {
-    double value, ends[2], first = cell * ((double)shift - NODES / 2);
+    double value, ends[2], first = cell * ((double)shift - MIDDLE);
     for (uint32_t i = 0; i < 2; ++i) {
         (void)go(k, d, first + i * CELLS * cell);
         TRY(fit_shader_evaluate(k->shader, k->x, &ends[i], NULL, err));
     }
     out->slopes[shift] = (ends[1] - ends[0]) / (CELLS * cell);
     for (uint32_t node = shift; node < NODES; node += SHIFTS) {
-        (void)go(k, d, cell * ((double)node - NODES / 2 + 0.5));
+        (void)go(k, d, cell * ((double)node - MIDDLE + 0.5));
         TRY(fit_shader_evaluate(k->shader, k->x, &value, k->beside, err));
         out->gradients[node] = isfinite(value) ? along(d, k->beside) : (double)NAN;
     }
