@@ -710,8 +710,7 @@ static bool parse(FitOptions *o, int argc, char **argv, CliResult *args, int *ou
         "two parameters, from 20 starts",
         "sslc fit brick.ssl --target wall.png --check-gradients",
         "is the gradient right?",
-        "sslc fit wall.ssl --target wall.png -f textures.paint --texels 64x64 --write-texture "
-        "paint=paint.exr",
+        "sslc fit wall.ssl --target wall.png -f textures.paint --write-texture paint=new.exr",
         "the texels of a texture",
         NULL};
     const CliProgram program = {
