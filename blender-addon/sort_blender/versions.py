@@ -23,6 +23,10 @@ BENT_NORMALS_ARE_VALID = bpy.app.version < (4, 0, 0)
 # Since 4.5, bumps shadow diffuse light as a rough surface does, where earlier versions count the angles alone.
 BUMP_SHADOWS_ARE_SOFT = bpy.app.version >= (4, 5, 0)
 
+# --- attributes -------------------------------------------------------------------------------------------------
+# Since 4.0, what edges have is brought to vertices in its own type.
+EDGES_KEEP_TYPES = bpy.app.version >= (4, 0, 0)
+
 # --- closures -------------------------------------------------------------------------------------------------
 # Since 4.0, Multiscatter GGX makes single scattering brighter by a factor of the view; before, light goes from facet to facet.
 MULTISCATTER = 1.0 if bpy.app.version < (4, 0, 0) else 2.0  # of closures

@@ -138,7 +138,7 @@ def _camera(context: bpy.types.Context, report: Report) -> tuple[Frame, dict]:
     """The view that the region shows. Its projection holds lens, zoom, shift and camera frame alike."""
     region, view, space = context.region, context.region_data, context.space_data
     projection = view.window_matrix
-    matrix = axes.without_scale(view.view_matrix.inverted())
+    matrix = axes.without_scale(view.view_matrix.inverted(), may_mirror=True)
     record: dict = {"transform": axes.place(matrix)}
     if projection[3][3] == 0:
         record["fov_y_degrees"] = math.degrees(2 * math.atan(1 / projection[1][1]))

@@ -25,9 +25,9 @@ Status parse_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor
     return as_transform(out_cursor, out_transform, err);
 }
 
-/* Axes at right angles and right-handed, made exact; their lengths must be 1, unless any are
- * allowed. Numbers written with four digits pass. */
-Status parse_rigid(const JsonCursor *c, bool any_scale, mat4 *transform, Error *err)
+/* Axes at right angles, made exact. Those of a camera have any length and may be left-handed; others have length 1 and are
+ * right-handed. Numbers written with four digits pass. */
+Status parse_rigid(const JsonCursor *c, bool is_camera, mat4 *transform, Error *err)
 {
     const float tolerance = 1e-3f;
     float3 axis[3];
@@ -36,7 +36,7 @@ Status parse_rigid(const JsonCursor *c, bool any_scale, mat4 *transform, Error *
         float length = f3_length(axis[k]);
         if (!(length > 0.0f) || !isfinite(length))
             return json_fail(c, err, "axis %c has no usable length", "xyz"[k]);
-        if (!any_scale && fabsf(length - 1.0f) > tolerance)
+        if (!is_camera && fabsf(length - 1.0f) > tolerance)
             return json_fail(c, err,
                              "axis %c has length %g; only rotation and translation are "
                              "allowed here",
@@ -46,10 +46,12 @@ Status parse_rigid(const JsonCursor *c, bool any_scale, mat4 *transform, Error *
     if (fabsf(f3_dot(axis[0], axis[1])) > tolerance ||
         fabsf(f3_dot(axis[1], axis[2])) > tolerance || fabsf(f3_dot(axis[2], axis[0])) > tolerance)
         return json_fail(c, err, "the axes must be at right angles");
-    if (f3_dot(f3_cross(axis[0], axis[1]), axis[2]) < 0.0f)
+    bool mirrors = f3_dot(f3_cross(axis[0], axis[1]), axis[2]) < 0.0f;
+    if (mirrors && !is_camera)
         return json_fail(c, err, "the axes must be right-handed: this transform mirrors");
-    axis[1] = f3_normalize(f3_cross(axis[2], axis[0]));
-    axis[0] = f3_cross(axis[1], axis[2]);
+    float hand = mirrors ? -1.0f : 1.0f;
+    axis[1] = f3_scale(f3_normalize(f3_cross(axis[2], axis[0])), hand);
+    axis[0] = f3_scale(f3_cross(axis[1], axis[2]), hand);
     for (int k = 0; k < 3; ++k) {
         transform->m[0][k] = axis[k].x;
         transform->m[1][k] = axis[k].y;
@@ -115,6 +117,9 @@ Status parse_camera_transform(SceneParser *p, JsonCursor *object, SceneCamera *c
     for (uint32_t i = 0; i < count; ++i) {
         json_at(&c, i, &key);
         TRY(parse_rigid(&key, true, &keys[i], err));
+        if (i > 0 && (mat4_determinant3(keys[i - 1]) < 0.0f) != (mat4_determinant3(keys[i]) < 0.0f))
+            return json_fail(&key, err,
+                             "mirrors, and the key before does not, or the other way round");
         if (i > 0 && !(motion_turn_cosine(&keys[i - 1], &keys[i]) > MOTION_TURN_COSINE_MIN))
             return json_fail(&key, err, "turns by 120 degrees or more; add keys between");
     }

@@ -128,9 +128,9 @@ Status parse_visibility(JsonCursor *c, bool has_shadow, uint32_t *out_rays,
 /* The field `transform`; *out_transform is left alone when it is optional and absent. */
 Status parse_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor,
                        mat4 *out_transform, Error *err) SORT_MUST_CHECK;
-/* Makes the axes exact unit vectors at right angles, and refuses what is far from it (any_scale: but
- * for their lengths) or mirrors. */
-Status parse_rigid(const JsonCursor *c, bool any_scale, mat4 *transform,
+/* Makes the axes exact unit vectors at right angles, and refuses what is far from it or mirrors. Axes of a camera may have any
+ * length, and be left-handed. */
+Status parse_rigid(const JsonCursor *c, bool is_camera, mat4 *transform,
                    Error *err) SORT_MUST_CHECK;
 /* `transform` or `motion`. */
 Status parse_instance_transform(SceneParser *p, JsonCursor *object, SceneInstance *instance,

@@ -45,6 +45,18 @@ class CameraTest(unittest.TestCase):
         self.camera = kit.add_camera((1.5, -6, 2), (math.radians(70), 0, math.radians(16)))
         self.check_marks(90, 130)
 
+    def test_a_camera_that_mirrors(self):
+        self.camera.scale = (-2, 1, 1)
+        self.check_marks(96, 54)
+        self.assertEqual(kit.messages().warnings, [])
+
+    def test_a_camera_that_is_sheared_is_told(self):
+        parent = kit.add("Parent", None, rotation=(0, 0, 0.4))
+        parent.scale = (1, 3, 1)
+        self.camera.parent = parent
+        kit.render()
+        self.assertIn("shears it", kit.messages().warnings[0])
+
     def test_sensor_fit_vertical_with_shift(self):
         data = self.camera.data
         data.sensor_fit, data.sensor_height, data.lens = "VERTICAL", 30, 40

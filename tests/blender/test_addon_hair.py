@@ -77,6 +77,38 @@ class HairTest(unittest.TestCase):
         self.assertLess(left[..., 1].sum(), 0.2 * left[..., 0].sum())
         self.assertGreater(right[..., 1].sum(), 0.8 * right[..., 0].sum())
 
+    def test_the_emitters_colours_at_the_roots(self):
+        plane = self.fur(child_type="SIMPLE", rendered_child_count=4)
+        colours = plane.data.vertex_colors.new(name="Fur")
+        colours.data.foreach_set("color", np.float32([(1, 0, 0, 1), (0, 0.5, 0, 1), (0, 0, 0.2, 1), (1, 1, 1, 1)]).ravel())
+        self.read_attribute(plane, "Fur")
+        self.compare(0.01)
+
+    def test_values_of_curves(self):
+        if not hasattr(bpy.types.HairCurves if hasattr(bpy.types, "HairCurves") else bpy.types.Curves, "add_curves"):
+            self.skipTest("Python cannot make curves in this Blender")
+        data = bpy.data.hair_curves.new("Curves")
+        data.add_curves([3, 1, 4])  # a point alone is no strand
+        places = [(-0.5, 0, 0), (-0.5, 0, 1), (-0.5, 0, 2), (0, 0, 0), (0.5, 0, 0), (0.5, 0, 1), (0.5, 0, 1.5), (0.5, 0, 2)]
+        data.points.foreach_set("position", np.float32(places).ravel())
+        data.attributes.new("radius", "FLOAT", "POINT").data.foreach_set("value", np.full(8, 0.3, np.float32))
+        data.attributes.new("tint", "FLOAT_COLOR", "CURVE").data.foreach_set(
+            "color", np.float32([(1, 0.2, 0, 1), (0, 0, 0, 1), (0, 0.5, 1, 1)]).ravel())
+        data.attributes.new("glow", "FLOAT", "POINT").data.foreach_set("value", np.float32([0, 1, 0, 0, 1, 1, 0, 0.5]))
+        curves = kit.add("Curves", data)
+        emission = self.read_attribute(curves, "tint")
+        glow = kit.new_node(emission, "ShaderNodeAttribute")
+        glow.attribute_name = "glow"
+        kit.link(glow.outputs["Fac"], emission.inputs["Strength"])
+        self.compare(0.005)
+
+    def read_attribute(self, obj, name):
+        emission = obj.data.materials[0].node_tree.nodes["Emission"] if obj.data.materials else kit.material_of(obj, "ShaderNodeEmission")
+        node = kit.new_node(emission, "ShaderNodeAttribute")
+        node.attribute_name = name
+        kit.link(node.outputs["Color"], emission.inputs["Color"])
+        return emission
+
     def test_curves_object(self):
         if not hasattr(bpy.data, "hair_curves"):
             self.skipTest("this Blender has no Curves objects")

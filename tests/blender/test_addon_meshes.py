@@ -147,6 +147,28 @@ class MeshTest(unittest.TestCase):
         self.assertEqual(len(scene["meshes"]), 4)
         self.assertEqual(report.warnings, [])
 
+    def test_attributes_of_edges_like_cycles(self):
+        """Those of three types, and the alpha of one that is not there."""
+        self.scene.world = None
+        for k, kind in enumerate(("FLOAT", "INT", "BOOLEAN", "")):
+            plane = kit.add_plane(f"Plane {k}", 1, location=(1.2 * k - 1.8, 0, 0))
+            if kind:
+                values = plane.data.attributes.new("worn", kind, "EDGE").data
+                values.foreach_set("value", np.array([1, 0, 0, 1], {"FLOAT": np.float32, "INT": np.int32, "BOOLEAN": bool}[kind]))
+            emission = kit.material_of(plane, "ShaderNodeEmission")
+            node = kit.new_node(emission, "ShaderNodeAttribute")
+            node.attribute_name = "worn"
+            kit.link(node.outputs["Fac" if kind else "Alpha"], emission.inputs["Strength"])
+        ours, theirs = kit.render()[..., 0], kit.render("CYCLES")[..., 0]
+        self.assertEqual(len(kit.messages().warnings), 1)
+        self.assertGreater(theirs.mean(), 0.05)
+        np.testing.assert_allclose(ours.reshape(48, 4, 12).mean((0, 2)), theirs.reshape(48, 4, 12).mean((0, 2)), rtol=0.02)
+
+    def test_grease_pencil_is_blenders_and_not_told(self):
+        kit.add("Drawing", (bpy.data.grease_pencils if bpy.app.version < (4, 3) or not hasattr(bpy.data, "grease_pencils_v3")
+                            else bpy.data.grease_pencils_v3).new("Drawing"))
+        self.assertEqual(export()[2].warnings, [])
+
     def test_hidden_objects_and_what_cannot_be_shown(self):
         hidden = kit.add_plane("Hidden")
         hidden.hide_render = hidden.hide_viewport = True

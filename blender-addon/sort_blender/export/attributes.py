@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
+from ..versions import EDGES_KEEP_TYPES
 from .node_options import GENERATED, ISLAND, POINTINESS, RENDER_COLOR, VALUE
 from .object_values import INSTANCER, PROPERTY, VIEW_LAYER, hashes_to_floats
 
 FIELDS = {"FLOAT": ("value", 1), "INT": ("value", 1), "INT8": ("value", 1), "BOOLEAN": ("value", 1),
           "FLOAT2": ("vector", 2), "FLOAT_VECTOR": ("vector", 3), "FLOAT_COLOR": ("color", 4),
-          "BYTE_COLOR": ("color", 4)}
+          "BYTE_COLOR": ("color", 4), "QUATERNION": ("value", 4)}
 NUMPY_TYPES = {"INT": np.int32, "INT8": np.int32, "BOOLEAN": bool}
 
 
@@ -55,7 +56,10 @@ def is_on_mesh(mesh: bpy.types.Mesh, name: str) -> bool:
     if name == RENDER_COLOR:
         return len(getattr(mesh, "color_attributes", ())) > 0  # curves have none
     plain = plain_name(name)
-    return plain in getattr(mesh, "uv_layers", ()) or name.startswith(VALUE) and plain in getattr(mesh, "attributes", ())
+    if plain in getattr(mesh, "uv_layers", ()):
+        return True
+    attribute = mesh.attributes.get(plain) if name.startswith(VALUE) and hasattr(mesh, "attributes") else None
+    return attribute is not None and attribute.data_type in FIELDS
 
 
 def plain_name(name: str) -> str:
@@ -146,15 +150,33 @@ def _islands(mesh: bpy.types.Mesh) -> np.ndarray:
 
 def _values(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute) -> Values | None:
     """None: of a type, or on something, that materials cannot read."""
-    if attribute.data_type not in FIELDS:
+    values = raw_values(attribute)
+    if values is None:
         return None
-    of_items, width = FIELDS[attribute.data_type]
-    values = get(attribute.data, of_items, NUMPY_TYPES.get(attribute.data_type, np.float32), width)
     if attribute.domain in ("CORNER", "POINT"):
         return Values(values, is_of_vertices=attribute.domain == "POINT")
     if attribute.domain == "FACE":
         return Values(np.repeat(values, get_indices(mesh.polygons, "loop_total")[:, 0], axis=0))
-    return None
+    return Values(_of_edges(mesh, values), is_of_vertices=True) if attribute.domain == "EDGE" else None
+
+
+def raw_values(attribute: bpy.types.Attribute) -> np.ndarray | None:
+    """[items, 1 to 4]. None: of a type that materials cannot read."""
+    if attribute.data_type not in FIELDS:
+        return None
+    of_items, width = FIELDS[attribute.data_type]
+    return get(attribute.data, of_items, NUMPY_TYPES.get(attribute.data_type, np.float32), width)
+
+
+def _of_edges(mesh: bpy.types.Mesh, values: np.ndarray) -> np.ndarray:
+    """The mean at each vertex of the values of its edges. As in Cycles: whole numbers stay whole since Blender 4, and a vertex has
+    what is true of any of its edges."""
+    ends, count = np.concatenate(_edges(mesh)), len(mesh.vertices)
+    sums = np.stack([np.bincount(ends, np.tile(column, 2), count) for column in values.T], axis=1)
+    means = sums / np.maximum(np.bincount(ends, minlength=count), 1)[:, None]
+    if not EDGES_KEEP_TYPES or values.dtype.kind == "f":
+        return means
+    return (sums > 0) if values.dtype.kind == "b" else np.trunc(means + np.copysign(0.5, means))
 
 
 def _four_of(values: Values | None) -> Values | None:

@@ -42,9 +42,9 @@ def place(object_to_world: Matrix) -> list[float]:
     return [x for row in Z_UP_TO_Y_UP @ object_to_world for x in row]
 
 
-def without_scale(matrix: Matrix) -> Matrix | None:
-    """Rotation and translation alone; z and the translation stay, x as near as can be. None: there is no
-    such matrix, since an axis has no length or it is nowhere."""
+def without_scale(matrix: Matrix, may_mirror: bool = False) -> Matrix | None:
+    """Rotation and translation alone, and mirroring if asked for; z and the translation stay, x as near as can be. None: there is
+    no such matrix, since an axis has no length or it is nowhere."""
     if not is_somewhere(matrix):
         return None
     x, _, z = (matrix.col[k].xyz for k in range(3))
@@ -56,7 +56,15 @@ def without_scale(matrix: Matrix) -> Matrix | None:
         return None
     y = y.normalized()
     x = y.cross(z)
+    if may_mirror and matrix.determinant() < 0:
+        y = -y
     return Matrix.Translation(matrix.translation) @ columns(x, y, z).to_4x4()
+
+
+def is_sheared(matrix: Matrix) -> bool:
+    """Whether its axes are not at right angles, to more than an arc minute."""
+    x, y, z = (matrix.col[k].xyz.normalized() for k in range(3))
+    return max(abs(x.dot(y)), abs(y.dot(z)), abs(z.dot(x))) > 3e-4
 
 
 def columns(x: Vector, y: Vector, z: Vector) -> Matrix:

@@ -73,9 +73,11 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     where = f"Camera '{camera.name}'"
     if data.type not in KINDS:
         report.warn(where, f"a camera of type {data.type} is not supported yet; it is rendered in perspective")
-    placed = [axes.without_scale(key) for key in keys]
+    placed = [axes.without_scale(key, may_mirror=True) for key in keys]
     if None in placed:
         raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing, or it is nowhere")
+    if any(map(axes.is_sheared, keys)):
+        report.warn(where, "what it is parented to shears it; it is rendered as if its axes were at right angles")
     places = [axes.place(matrix) for matrix in placed]
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":

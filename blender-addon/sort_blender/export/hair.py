@@ -6,7 +6,7 @@ Radii are as Cycles has them: half of what the particle settings say, from root 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,8 +16,9 @@ import numpy as np
 from mathutils import Vector
 
 from ..sort_package import write_curves
-from .attributes import finite, get as _get
+from .attributes import finite, four_of, get as _get, plain_name, raw_values
 from .cache import Entry, ExportCache
+from .node_options import VALUE
 
 DEFAULT_RADIUS_M = 0.005  # of Curves objects without the attribute
 RENDER = "RENDER"  # mode of a depsgraph; another one is a viewport's
@@ -31,6 +32,7 @@ class Strands:
     uv: np.ndarray | None  # float32 [strands, 2], of the roots
     is_linear: bool
     normals: np.ndarray | None = None  # float32 [points, 3], in the object's space; None: no material asks for them
+    origin: np.ndarray | None = None  # of each strand: its number among those of the curves, or of the particles and children
 
 
 def systems_of(obj: bpy.types.Object, mode: str) -> list[bpy.types.ParticleSystem]:
@@ -71,7 +73,8 @@ def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem, mode: str
         return None
     points = np.ascontiguousarray(points[grown], np.float32)
     uv = _root_uv(obj, system, first, last)
-    return Strands(points.reshape(-1, 4), np.full(len(points), keys, np.uint32), None if uv is None else uv[grown], False)
+    return Strands(points.reshape(-1, 4), np.full(len(points), keys, np.uint32), None if uv is None else uv[grown], False,
+                   origin=np.arange(first, last)[grown])
 
 
 def _rows(width: int, vectors: Iterable[Vector]) -> np.ndarray:
@@ -94,15 +97,58 @@ def _radii(settings: bpy.types.ParticleSettings, keys: int) -> np.ndarray:
 
 
 def _root_uv(obj: bpy.types.Object, system: bpy.types.ParticleSystem, first: int, last: int) -> np.ndarray | None:
-    modifier = next(m for m in obj.modifiers if m.type == "PARTICLE_SYSTEM" and m.particle_system == system)
     layers = obj.data.uv_layers
     if not layers:
         return None
     active = next((k for k, layer in enumerate(layers) if layer.active_render), 0)
-    count = len(system.particles)
-    parents, children = system.particles, system.child_particles
-    return _rows(2, (system.uv_on_emitter(modifier, particle=parents[k if k < count else 0] if count else children[0], particle_no=k, uv_no=active)
-                     for k in range(first, last))).astype(np.float32)
+    ask = system.uv_on_emitter
+    return _rows(2, (ask(uv_no=active, **who) for who in _emitted(obj, system, range(first, last)))).astype(np.float32)
+
+
+def _emitted(obj: bpy.types.Object, system: bpy.types.ParticleSystem, which: Iterable[int]) -> Iterator[dict]:
+    """What Blender's functions want to know of each particle or child, to tell where its root is."""
+    modifier = next(m for m in obj.modifiers if m.type == "PARTICLE_SYSTEM" and m.particle_system == system)
+    parents, children, count = system.particles, system.child_particles, len(system.particles)
+    for k in which:
+        k = int(k)
+        yield {"modifier": modifier, "particle": parents[k if k < count else 0] if count else children[0], "particle_no": k}
+
+
+def values_of(obj: bpy.types.Object, system_name: str, strands: Strands, wanted: frozenset[str]) -> dict[str, np.ndarray]:
+    """Attributes that materials read, float32 [points, 4]: those of curves, and the emitter's colours at the roots of particles."""
+    found = {}
+    for name in sorted(wanted):
+        values = None
+        if system_name:
+            values = _root_colours(obj, obj.particle_systems[system_name], plain_name(name), strands)
+        elif name.startswith(VALUE):
+            values = _of_curves(obj.data, plain_name(name), strands)
+        if values is not None and len(values) == len(strands.points):
+            found[name] = finite(np.ascontiguousarray(values, np.float32))
+    return found
+
+
+def _root_colours(obj: bpy.types.Object, system: bpy.types.ParticleSystem, name: str, strands: Strands) -> np.ndarray | None:
+    number = obj.data.vertex_colors.find(name)
+    if number < 0:
+        return None
+    ask = system.mcol_on_emitter
+    encoded = _rows(3, (ask(vcol_no=number, **who) for who in _emitted(obj, system, strands.origin)))
+    colours = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    return np.repeat(four_of(colours), strands.counts, axis=0)
+
+
+def _of_curves(curves: bpy.types.Curves, name: str, strands: Strands) -> np.ndarray | None:
+    attribute = curves.attributes.get(name)
+    values = raw_values(attribute) if attribute else None
+    if values is None:
+        return None
+    counts = _get(curves.curves, "points_length", np.uint32, 1)[:, 0]
+    if attribute.domain == "CURVE":
+        values = np.repeat(values, counts, axis=0)
+    kept = np.zeros(len(counts), bool)
+    kept[strands.origin] = True
+    return four_of(values[np.repeat(kept, counts)])
 
 
 def of_curves(obj: bpy.types.Object) -> Strands | None:
@@ -123,8 +169,8 @@ def of_curves(obj: bpy.types.Object) -> Strands | None:
     if (counts < 2).any():  # points alone are no strands
         kept = np.repeat(counts >= 2, counts)
         points, normals = points[kept], None if normals is None else normals[kept]
-        counts = counts[counts >= 2]
-    return Strands(points, counts, None, is_linear, normals) if len(counts) else None
+    origin = np.nonzero(counts >= 2)[0]
+    return Strands(points, counts[origin], None, is_linear, normals, origin) if len(origin) else None
 
 
 def _normals(curves: bpy.types.Curves) -> np.ndarray:
@@ -138,15 +184,18 @@ def _has_flat_hair(tree: bpy.types.NodeTree) -> bool:
                or node.type == "GROUP" and node.node_tree and _has_flat_hair(node.node_tree) for node in tree.nodes)
 
 
-def make(keys: list[Strands], shape: str, cache: ExportCache) -> Entry:
-    """`keys`: over the shutter, one or more."""
+def make(keys: list[Strands], values: dict[str, np.ndarray], shape: str, cache: ExportCache) -> Entry:
+    """`keys`: over the shutter, one or more. `values`: see values_of."""
     strands = keys[0]
     h = hashlib.sha1(shape.encode(), usedforsecurity=False)
-    for values in (strands.points, strands.counts, *(np.empty(0) if part is None else part for part in (strands.uv, strands.normals))):
-        h.update(str(values.shape).encode())
-        h.update(np.ascontiguousarray(values))
+    for array in (strands.points, strands.counts, *(np.empty(0) if part is None else part for part in (strands.uv, strands.normals))):
+        h.update(str(array.shape).encode())
+        h.update(np.ascontiguousarray(array))
     for later in keys[1:]:
         h.update(np.ascontiguousarray(later.points))
+    for name, column in values.items():
+        h.update(name.encode() + b"\0")
+        h.update(column)
     key = "strands " + h.hexdigest()
 
     def write(path: Path) -> dict:
@@ -160,13 +209,14 @@ def make(keys: list[Strands], shape: str, cache: ExportCache) -> Entry:
         attributes = {"intercept": (1, along), "strand_length": (1, np.add.reduceat(lengths, starts).astype(np.float32))}
         if strands.normals is not None:
             attributes["curve_normal"] = (3, strands.normals)
+        attributes |= {name: (4, column) for name, column in values.items()}
         if not strands.is_linear:  # through all points: the ends twice
             ends = np.ones(len(points), np.int64)
             ends[starts] += 1
             ends[starts + counts - 1] += 1
-            points, attributes["intercept"] = np.repeat(points, ends, axis=0), (1, np.repeat(along, ends))
-            if strands.normals is not None:
-                attributes["curve_normal"] = (3, np.repeat(strands.normals, ends, axis=0))
+            points = np.repeat(points, ends, axis=0)
+            attributes = {name: (width, column if name == "strand_length" else np.repeat(column, ends, axis=0))
+                          for name, (width, column) in attributes.items()}
             later = [np.repeat(places, ends, axis=0) for places in later]
             counts = counts + 2
         record = write_curves(

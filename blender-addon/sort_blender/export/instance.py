@@ -24,9 +24,9 @@ from .motion import Motion
 from .neighbours import Neighbours
 from .points import PointExporter
 
-# Curves, text and metaballs become further instances of the depsgraph, of type MESH.
+# Curves, text and metaballs become further instances of the depsgraph, of type MESH. Blender draws grease pencil over the picture itself.
 WITHOUT_PICTURE = {"EMPTY", "ARMATURE", "LATTICE", "CAMERA", "SPEAKER", "LIGHT_PROBE", "LIGHT",
-                   "CURVE", "SURFACE", "FONT", "META"}
+                   "CURVE", "SURFACE", "FONT", "META", "GPENCIL", "GREASEPENCIL"}
 RAY_KINDS = ("camera", "diffuse", "glossy", "transmission", "shadow")
 
 
@@ -146,15 +146,18 @@ class InstanceExporter:
         name = self._strands[key]
         if not name:
             return
-        worn = self._worn(obj)
-        slot = obj.particle_systems[system_name].settings.material - 1 if system_name else 0
-        material = worn[min(slot, len(worn) - 1)]
+        material = self._strands_wear(obj, system_name)
         placed = self._placed(instance)
         if placed is None:
             return
         wear = self._materials.name_of(material, "")
         self._writer.add("instances", f"{obj.name} {system_name}" if system_name else obj.name, {
             "curves": name, **placed, **self._seen_by(instance), "materials": [wear], **self._materials.values_for(instance, [material])})
+
+    def _strands_wear(self, obj: bpy.types.Object, system_name: str) -> bpy.types.Material | None:
+        worn = self._worn(obj)
+        slot = obj.particle_systems[system_name].settings.material - 1 if system_name else 0
+        return worn[min(slot, len(worn) - 1)]
 
     def _link_strands(self, obj: bpy.types.Object, system_name: str, where: str) -> str:
         """The name of the curves; "": there are none."""
@@ -166,7 +169,8 @@ class InstanceExporter:
         if not all(np.isfinite(key.points).all() for key in keys):
             self._report.warn(where, "some of its strands are not at finite places; they are left out")
             return ""
-        entry = hair.make(keys, self._strand_shape, self._cache)
+        wanted = self._materials.attributes_of(self._strands_wear(obj, system_name))
+        entry = hair.make(keys, hair.values_of(obj, system_name, keys[0], wanted), self._strand_shape, self._cache)
         file = self._writer.link_file(entry.path, entry.facts["file"])
         return self._writer.add("curves", system_name or obj.data.name, _called(entry.facts["record"], file))
 

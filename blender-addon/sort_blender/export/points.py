@@ -8,7 +8,7 @@ from mathutils import Matrix
 
 from ..sort_package import PackageWriter, shapes
 from . import axes
-from .attributes import FIELDS, NUMPY_TYPES, four_of, get
+from .attributes import four_of, get, raw_values
 from .neighbours import Neighbours
 from .node_options import VALUE
 
@@ -48,7 +48,5 @@ class PointExporter:
 
 def _values(attribute: bpy.types.Attribute | None) -> np.ndarray | None:
     """Returns the attribute's value at each point, as four numbers; None if its type is not supported."""
-    if attribute is None or attribute.data_type not in FIELDS:
-        return None
-    field, width = FIELDS[attribute.data_type]
-    return np.nan_to_num(four_of(get(attribute.data, field, NUMPY_TYPES.get(attribute.data_type, np.float32), width)))
+    values = raw_values(attribute) if attribute else None
+    return None if values is None else np.nan_to_num(four_of(values))
