@@ -200,3 +200,11 @@ def add_asset_library(name: str, folder: str) -> None:
     else:
         bpy.ops.preferences.asset_library_add(directory=folder)
         libraries[len(libraries) - 1].name = name
+
+
+LINEAR_SRGB = {"Linear Rec.709", "scene_linear"}  # of working spaces
+
+
+def working_space() -> str:
+    """The primaries of colours in this file. Before 5.0, all files have one."""
+    return bpy.data.colorspace.working_space if hasattr(bpy.data, "colorspace") else "Linear Rec.709"

@@ -1,5 +1,6 @@
-"""What an artist sees of a viewport in Rendered mode, in real Blender: the time from an edit to its first pixels, edits of Blender's own
-evaluation and the export included; pictures a second of a view that turns; and the memory of the renderer and of Blender over many edits.
+"""What an artist sees of a viewport in Rendered mode, in real Blender: the time from an edit to its first pixels, Blender's own
+evaluation and the export included; pictures a second of a view that turns, and how often Blender draws views of its own; and the memory
+of the renderer and of Blender over many edits.
 With a window pixels are counted when they are drawn; without one the same viewport is asked as often as a window would, and pixels are
 counted when they are there. Run by tests/blender/run_blender.py, with --window or with --version, see docs/internals/blender-addon.md.
 SORT_VIEWPORT_EDITS: how many edits (500); below 100 nothing else is measured, and memory is judged."""
@@ -29,27 +30,40 @@ HAS_WINDOW = not bpy.app.background
 class Stage:
     """A viewport that Blender draws."""
 
+    shown = None  # a Viewport of the add-on
+
     def begin(self):
+        self.draws = 0
+        bpy.types.SpaceView3D.draw_handler_add(self.count_draw, (), "WINDOW", "POST_PIXEL")
         self.area = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == "VIEW_3D")
         self.area.spaces[0].overlay.show_overlays = False  # Mesa draws them on the processor, outlines of 1000 objects in 0.1 s
         self.area.spaces[0].shading.type = "RENDERED"
 
+    def count_draw(self):
+        self.draws += 1
+
     def view(self):
-        import gc
-        from sort_blender.viewport import Viewport
-        return next((item for item in gc.get_objects() if isinstance(item, Viewport) and item.is_open()), None)
+        """Looking for it takes 20 ms, which would be counted as if Blender took them."""
+        if not (self.shown and self.shown.is_open()):
+            import gc
+            from sort_blender.viewport import Viewport
+            self.shown = next((item for item in gc.get_objects() if isinstance(item, Viewport) and item.is_open()), None)
+        return self.shown
+
+    def region(self):
+        return next(r for r in self.area.regions if r.type == "WINDOW")
 
     def turn(self, angle):
+        """As the mouse does: no other region is drawn."""
         self.area.spaces[0].region_3d.view_rotation = mathutils.Euler((1.0, 0.0, angle)).to_quaternion()
-        self.area.tag_redraw()
+        self.region().tag_redraw()
 
     def seen(self):
         """Something that is another one when other pixels are shown."""
         return self.view()._texture
 
     def size(self):
-        region = next(r for r in self.area.regions if r.type == "WINDOW")
-        return region.width, region.height
+        return self.region().width, self.region().height
 
     def step(self):
         pass
@@ -138,6 +152,23 @@ def turn(name):
     print(f"| a view that turns, {name} | {count / (time.monotonic() - begin):.1f} pictures a second | |", flush=True)
 
 
+def turn_beside():
+    """How often Blender draws the view that turns: this add-on's, with the plainer colours of Standard; Solid; Cycles' own."""
+    scene, shading = bpy.context.scene, stage.area.spaces[0].shading
+    colours, scene.cycles.preview_samples = scene.view_settings.view_transform, 1
+    for name, engine, mode, transform in (("SORT, Standard", "SORT", "RENDERED", "Standard"), ("Solid", "SORT", "SOLID", colours),
+                                          ("Cycles", "CYCLES", "RENDERED", colours)):
+        scene.render.engine, shading.type, scene.view_settings.view_transform = engine, mode, transform
+        begin = time.monotonic()
+        yield from until(lambda start=begin: time.monotonic() - start > 2, "the view")
+        begin, stage.draws = time.monotonic(), 0
+        while time.monotonic() - begin < TURN_S:
+            stage.turn(0.5 * (time.monotonic() - begin))
+            yield
+        print(f"| a view that turns, 4 objects, {name} | drawn {stage.draws / (time.monotonic() - begin):.1f} times a second | |", flush=True)
+    scene.render.engine, shading.type, scene.view_settings.view_transform = "SORT", "RENDERED", colours
+
+
 # --- scenes -----------------------------------------------------------------------------------------
 
 def material(name, color):
@@ -220,6 +251,8 @@ def steps():
         yield from show("a material, 4 objects", paint)
         yield from show("an object moves, 4 objects", move)
         yield from turn("4 objects")
+        if HAS_WINDOW:
+            yield from turn_beside()
         build(1000, 22)
         yield from show("a material, 1000 objects", paint)
         yield from show("an object moves, 1000 objects", move)

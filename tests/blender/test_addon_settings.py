@@ -164,6 +164,15 @@ class FollowedTest(unittest.TestCase):
         panorama.panorama_type, panorama.fisheye_fov = "FISHEYE_EQUIDISTANT", 1.5
         self.compare(spread=0.06, channels=3)  # the frame around the circle has another alpha
 
+    def test_a_working_space_of_other_primaries_is_told(self):
+        if not hasattr(bpy.data, "colorspace"):
+            self.skipTest("in this Blender all files have the same")
+        self.addCleanup(bpy.ops.wm.set_working_color_space, working_space="Linear Rec.709", convert_colors=False)
+        bpy.ops.wm.set_working_color_space(working_space="ACEScg", convert_colors=False)
+        kit.add_camera()
+        kit.render()
+        self.assertIn("the file's is 'ACEScg'", kit.messages().warnings[0])
+
     def test_exposure_of_the_film(self):
         for exposure in (0.25, 3.0):
             self.scene.cycles.film_exposure = exposure

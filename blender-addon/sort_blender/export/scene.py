@@ -12,7 +12,7 @@ import bpy
 from .. import cycles_settings, render_settings
 from ..messages import Report, SortError
 from ..sort_package import PackageWriter
-from ..versions import world_of
+from ..versions import LINEAR_SRGB, working_space, world_of
 from . import cache, unfollowed
 from .camera import Eye, Frame, camera_record, frame_of
 from .image import ImageExporter
@@ -151,6 +151,8 @@ def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, r
     unfollowed.warn(view_layer, unfollowed.VIEW_LAYER, f"View layer '{view_layer.name}'", report)
     if scene.render.use_motion_blur and not _is_flat(scene.render.motion_blur_shutter_curve):
         report.warn("Render settings", "the shutter's curve is not supported: it is open alike all the time")
+    if working_space() not in LINEAR_SRGB:
+        report.warn("Working Space", f"the file's is '{working_space()}'; images, Blackbody, Wavelength, skies and temperatures are those of Linear Rec.709")
 
 
 def _is_flat(curve: bpy.types.CurveMapping) -> bool:
