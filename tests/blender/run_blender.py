@@ -27,6 +27,7 @@ def main():
     program.add_argument("--version")
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--window", action="store_true")
+    parser.add_argument("--size", default="800x600", help="of the window")
     parser.add_argument("test", type=pathlib.Path)
     args = parser.parse_args()
     renderer = args.build.resolve() / "bin" / "sort-render"
@@ -70,21 +71,21 @@ def run(args, renderer, folder):
     imports = f"import sys; sys.path.insert(0, {str(HERE)!r}); sys.dont_write_bytecode = True"
     command = [blender, "-b", "--factory-startup", "--python-exit-code", "1", "--python-expr", CHECK_NUMPY, "--python-expr", imports,
                "--python", str(args.test)]
-    return run_in_window(command, environment) if args.window else subprocess.run(command, env=environment).returncode
+    return run_in_window(command, environment, args.size) if args.window else subprocess.run(command, env=environment).returncode
 
 
-def run_in_window(command, environment):
+def run_in_window(command, environment, size):
     server = shutil.which("Xvfb")
     if not server or not shutil.which("xdotool"):
         print("there is no Xvfb or no xdotool")
         return NO_DISPLAY
     readable, writable = os.pipe()
-    with subprocess.Popen([server, "-displayfd", str(writable), "-screen", "0", "800x600x24", "-nolisten", "tcp"],
+    with subprocess.Popen([server, "-displayfd", str(writable), "-screen", "0", f"{size}x24", "-nolisten", "tcp"],
                           pass_fds=[writable], stderr=subprocess.DEVNULL) as display:
         try:
             os.close(writable)
             number = os.read(readable, 16).decode().strip()
-            command = [word for word in command if word != "-b"] + ["--no-window-focus", "-p", "0", "0", "800", "600"]
+            command = [word for word in command if word != "-b"] + ["--no-window-focus", "-p", "0", "0", *size.split("x")]
             return subprocess.run(command, env=dict(environment, DISPLAY=f":{number}")).returncode
         finally:
             display.terminate()
