@@ -99,7 +99,7 @@ class BareStage(Stage):
         bpy.context.view_layer.update()
         context = types.SimpleNamespace(
             scene=bpy.context.scene, region=types.SimpleNamespace(width=SIZE[0], height=SIZE[1]), region_data=self.region,
-            space_data=types.SimpleNamespace(use_local_camera=False, camera=None))
+            space_data=None)
         self.shown.follow(context, bpy.context.evaluated_depsgraph_get())
         pixels = self.shown._live.new_picture()
         self.pixels = self.pixels if pixels is None else pixels

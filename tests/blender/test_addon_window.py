@@ -35,6 +35,12 @@ def picture():
     return found[0].picture()
 
 
+def picture_of(is_right):
+    """The viewport's finished picture, if its height and width are right."""
+    found = picture()
+    return found if found is not None and is_right(found.shape[:2]) else None
+
+
 def cube_centre(pixels):
     """In parts of the region, of what is bright."""
     y, x = np.nonzero(pixels[..., 0] > 0.12)
@@ -99,6 +105,39 @@ def steps():
     x, y = cube_centre(first)
     assert 0.35 < x < 0.65 and 0.35 < y < 0.65, (x, y)
     view = viewports()[0]
+
+    print("a render region of the view is rendered alone, and is where it was in the whole")
+    space = area().spaces[0]
+    space.render_border_min_x, space.render_border_min_y, space.render_border_max_x, space.render_border_max_y = 0.2, 0.1, 0.9, 0.8
+    space.use_render_border = True
+    area().tag_redraw()
+    part = yield from until(lambda: picture_of(lambda size: abs(size[1] - 0.7 * first.shape[1]) < 2))
+    in_part = cube_centre(part)
+    assert np.allclose((0.2 + 0.7 * in_part[0], 0.1 + 0.7 * in_part[1]), (x, y), atol=0.02), (in_part, x, y)
+
+    print("through the camera it is that of the scene, in the camera's frame")
+    region.view_perspective = "CAMERA"
+    scene.render.use_border = True
+    scene.render.border_min_x, scene.render.border_min_y, scene.render.border_max_x, scene.render.border_max_y = 0.25, 0.25, 0.75, 0.75
+    area().tag_redraw()
+    part = yield from until(lambda: picture_of(lambda size: abs(size[1] / size[0] - 16 / 9) < 0.1))
+    assert np.allclose(cube_centre(part), (0.5, 0.45), atol=0.2), cube_centre(part)
+    scene.render.use_border = space.use_render_border = False
+    region.view_perspective = "PERSP"
+    area().tag_redraw()
+    yield from until(lambda: picture_of(lambda size: size == first.shape[:2]))
+
+    print("local view shows what is in it")
+    for item in scene.objects:
+        item.select_set(item.type == "LIGHT")
+    bpy.context.view_layer.objects.active = bpy.data.objects["Light"]
+    override = {"window": bpy.context.window_manager.windows[0], "area": area(), "region": next(r for r in area().regions if r.type == "WINDOW")}
+    with bpy.context.temp_override(**override):
+        bpy.ops.view3d.localview(frame_selected=False)
+    yield from until(lambda: (now := picture()) is not None and not (now[..., 0] > 0.12).any())
+    with bpy.context.temp_override(**override):
+        bpy.ops.view3d.localview(frame_selected=False)
+    yield from until(lambda: (now := picture()) is not None and (now[..., 0] > 0.12).any())
 
     print("an object that moves is seen elsewhere, and its mesh is not exported again")
     from sort_blender.export import cache

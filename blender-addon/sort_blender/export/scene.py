@@ -40,7 +40,7 @@ class Exported:
 class ExportPlan:
     """What is asked for besides the depsgraph. `texture_folder`: see ImageExporter. frame_set(frame, subframe)
     evaluates the depsgraph at another time; None: no motion blur and no vectors. `camera`, `frame`: given by a viewport, else those
-    of the scene. `kept`: of a viewport, which exports the scene again and again. `is_fleeting`: one picture is rendered of the package, and it
+    of the scene. `kept`, `space`: of a viewport, which exports the scene again and again, and may show a part of it (local view). `is_fleeting`: one picture is rendered of the package, and it
     may hold what nothing names. `catcher`: the full name of an object that is a shadow catcher, whatever it says of itself."""
     folder: Path  # must not be there yet
     texture_folder: str = ""
@@ -49,6 +49,7 @@ class ExportPlan:
     camera_override: bpy.types.Object | None = None
     eyes_of: Callable[[bpy.types.Object], dict[str, Eye]] | None = None  # by the name of the view, where there are several
     view: tuple[Frame, dict] | None = None
+    space: bpy.types.SpaceView3D | None = None
     kept: KeptMeshes = field(default_factory=KeptMeshes)
     is_fleeting: bool = False
     catcher: str = ""
@@ -108,6 +109,8 @@ def _export(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report, op
             return Exported(frame)
         obj = instance.object
         if not (instance.is_instance or instance.show_self or instance.show_particles):
+            continue
+        if plan.space and not obj.visible_in_viewport_get(plan.space):
             continue
         if obj.type == "LIGHT":
             carrier = instance.parent if instance.is_instance and instance.parent else obj
