@@ -71,6 +71,7 @@ typedef struct Gen {
         charges; /* what unrolled loops take from the budget, if the loop around them takes it for them; else NULL */
 
     LLVMValueRef batch;                            /* const SslBatch * */
+    bool is_apart;                                 /* inside the arm of an IF on APART */
     LLVMValueRef params, textures, services, host; /* fields of the batch; NULL until used */
     LLVMValueRef block, lane; /* i32: which block of the batch, which (first) lane of the block */
     LLVMValueRef mask;        /* the lanes that execute the current code; NULL: code of one lane */

@@ -221,12 +221,25 @@ static void scatter(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)
     (void)call_masked(g, "llvm.masked.scatter", ptrs, LLVMTypeOf(x), args);
 }
 
+/* A pointer that LLVM does not know to be the same. What it loads in an arm that hardly any point enters would be loaded before, and kept. */
+static LLVMValueRef gen_hidden_pointer(Gen *g, LLVMValueRef pointer)
+{
+    static const char same[] = "=r,0";
+    LLVMTypeRef type = LLVMFunctionType(g->t_ptr, &g->t_ptr, 1, false);
+    LLVMValueRef hide = LLVMGetInlineAsm(type, "", 0, same, sizeof same - 1, false, false,
+                                         LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(g->builder, type, hide, &pointer, 1, "");
+}
+
 LLVMValueRef gen_table_element(Gen *g, IrValue table, LLVMValueRef index)
 {
     LLVMTypeRef type = element_type_of_one(g, ir_kind(ir_type(g->func, table)));
     LLVMValueRef base = g->table[table];
+    bool is_constant = LLVMIsConstant(base);
+    if (g->is_apart && !is_constant)
+        base = gen_hidden_pointer(g, base);
     LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, type, base, &index, 1, "");
-    if (LLVMIsConstant(base))
+    if (is_constant)
         return LLVMBuildLoad2(g->builder, type, ptr, "");
     return gen_load_input(g, type, ptr, 4);
 }

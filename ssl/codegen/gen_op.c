@@ -188,24 +188,39 @@ static LLVMValueRef gen_float_to_int(Gen *g, LLVMValueRef x)
     return gen_choose(g, compare_float(g, LLVMRealUNO, x, x), const_int(g, 0), near);
 }
 
+static LLVMValueRef gen_fence(Gen *g, LLVMValueRef x)
+{
+    static const char name[] = "llvm.arithmetic.fence";
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMTypeRef type = LLVMTypeOf(x);
+    return LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, &type, 1),
+                          LLVMGetIntrinsicDeclaration(g->llvm, id, &type, 1), &x, 1, "");
+}
+
 /* The instruction of x86 for one number keeps the rest of a register, and so waits for what a function wrote there before: the
  * turns of a loop that calls one would run one after the other. That for four numbers does not; a fence hides from LLVM that one would do. */
 static LLVMValueRef gen_int_to_float(Gen *g, LLVMValueRef x)
 {
 #if defined(__x86_64__)
     if (LLVMGetTypeKind(g->t_float) == LLVMFloatTypeKind && !LLVMIsConstant(x)) {
-        static const char name[] = "llvm.arithmetic.fence";
-        unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
         LLVMTypeRef ints = LLVMVectorType(g->t_i32, 4), floats = LLVMVectorType(g->t_float, 4);
         LLVMValueRef four =
             LLVMBuildInsertElement(g->builder, LLVMConstNull(ints), x, gen_i32(g, 0), "");
         four = LLVMBuildSIToFP(g->builder, four, floats, "");
-        four = LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, &floats, 1),
-                              LLVMGetIntrinsicDeclaration(g->llvm, id, &floats, 1), &four, 1, "");
+        four = gen_fence(g, four);
         return LLVMBuildExtractElement(g->builder, four, gen_i32(g, 0), "");
     }
 #endif
     return LLVMBuildSIToFP(g->builder, x, g->t_float, "");
+}
+
+/* A float that LLVM does not know to be x. What is equal in all lanes, or no float, it may know. */
+static LLVMValueRef gen_apart(Gen *g, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    if (type != g->t_float || (g->mask && g->lanes == 1) || LLVMIsConstant(x))
+        return x;
+    return gen_fence(g, x);
 }
 
 /* Returns a / b rounded toward 0, for b other than 0 and -1. It divides doubles, because processors have vector
@@ -566,6 +581,8 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
         return gen_bounds(g, inst, a);
     case IR_FMA:
         return gen_multiply_add(g, a, b, c);
+    case IR_APART:
+        return gen_apart(g, a);
     default:
         return NULL;
     }

@@ -181,7 +181,18 @@ void gen_border_when_due(Gen *g, uint32_t size)
         gen_border(g);
 }
 
-const IrInst *gen_region(Gen *g, IrRegionId region)
+/* Whether it is the arm of an IF that hardly any point enters. */
+static bool is_apart(const Gen *g, IrRegionId region)
+{
+    const IrFunc *f = g->func;
+    IrInstId owner = ir_region(f, region)->owner;
+    if (!owner || ir_inst(f, owner)->op != IR_IF || ir_inst(f, owner)->region_first != region)
+        return false;
+    IrInstId condition = f->values.data[ir_args(f, ir_inst(f, owner))[0]].def;
+    return condition && ir_inst(f, condition)->op == IR_APART;
+}
+
+static const IrInst *gen_insts(Gen *g, IrRegionId region)
 {
     const IrFunc *f = g->func;
     for (IrInstId id = ir_region(f, region)->first;; id = ir_inst(f, id)->next) {
@@ -205,4 +216,13 @@ const IrInst *gen_region(Gen *g, IrRegionId region)
         if (region == f->body && g->first_result)
             gen_store_outputs(g, inst);
     }
+}
+
+const IrInst *gen_region(Gen *g, IrRegionId region)
+{
+    bool was_apart = g->is_apart;
+    g->is_apart = was_apart || is_apart(g, region);
+    const IrInst *yield = gen_insts(g, region);
+    g->is_apart = was_apart;
+    return yield;
 }

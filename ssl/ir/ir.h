@@ -64,6 +64,7 @@ typedef enum IrOp {
 
 enum { IR_TEX_ADJ_AUTO = 7 }; /* arguments of a TEX_ADJ with three coordinates */
 enum { IR_FUSED = 1 };        /* imm of an operation: the body with fused multiply-adds */
+enum { IR_GUARD = 2 };        /* imm of a SELECT: 0 in place of a tangent that is infinite or NaN */
 enum { IR_FLAG_PURE = 1, IR_FLAG_EFFECT = 2, IR_FLAG_REGIONS = 4, IR_FLAG_PARTIALS = 8 };
 typedef struct IrOpInfo {
     const char *name, *mnemonic, *signature;

@@ -400,8 +400,8 @@ static IrType result_type(IrBuilder *b, IrOp op, const IrValue *args)
         return IR_INT;
     case 'c':
         return IR_CLOSURE;
-    case 'v': /* SELECT */
-        return ir_build_type(b, args[1]);
+    case 'v': /* SELECT, APART */
+        return ir_build_type(b, args[op == IR_SELECT ? 1 : 0]);
     case 'a':
         return ir_build_type(b, args[0]);
     case 'e':
@@ -459,6 +459,22 @@ IrValue ir_build3(IrBuilder *b, IrOp op, IrValue x, IrValue y, IrValue z)
 IrValue ir_build_select(IrBuilder *b, IrValue cond, IrValue x, IrValue y)
 {
     return ir_build3(b, IR_SELECT, cond, x, y);
+}
+
+IrValue ir_build_guard(IrBuilder *b, IrValue cond, IrValue x, IrValue y)
+{
+    IrType type = IR_FLOAT;
+    const IrValue args[3] = {cond, x, y};
+    IrValue result;
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_SELECT,
+                               .imm = IR_GUARD,
+                               .args = args,
+                               .types = &type,
+                               .arg_count = 3,
+                               .result_count = 1},
+                  &result);
+    return result;
 }
 
 IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint32_t count)

@@ -49,6 +49,8 @@ IrValue ir_build1(IrBuilder *b, IrOp op, IrValue x);
 IrValue ir_build2(IrBuilder *b, IrOp op, IrValue x, IrValue y);
 IrValue ir_build3(IrBuilder *b, IrOp op, IrValue x, IrValue y, IrValue z);
 IrValue ir_build_select(IrBuilder *b, IrValue cond, IrValue x, IrValue y);
+/* A SELECT of a tangent or an adjoint, and 0 where it is infinite or NaN: one of x and y. derive_plain.c takes it out. */
+IrValue ir_build_guard(IrBuilder *b, IrValue cond, IrValue x, IrValue y);
 IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint32_t count);
 /* Appends BOUNDS, which clamps the index to [0, count) and records a fault if it had to. A constant index in
  * range is returned as it is. */

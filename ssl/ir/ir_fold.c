@@ -448,6 +448,7 @@ IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32
 {
     IrValue v = fold_constants(b, op, imm, args, arg_count);
     int32_t index;
+    IrScalar known;
     if (v)
         return v;
     if (op >= IR_FNEG && op <= IR_TANH)
@@ -464,6 +465,8 @@ IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32
         return fold_bool(b, op, args);
     case IR_SELECT:
         return fold_select(b, args);
+    case IR_APART:
+        return constant_scalar(b, args[0], &known) ? args[0] : 0;
     case IR_ARRAY_GET:
         return fold_get(b, args);
     case IR_ARRAY_SET:

@@ -255,6 +255,8 @@ void derive_build(Derive *d, IrFuncId id, const IrFunc *f, bool is_backward)
         build_backward(d, id, f);
     else
         build_forward(d, id, f);
+    if (!d->has_failed)
+        derive_plain(d, id, derive_used_results(d->module, id));
     for (; d->recursive_done < d->recursive_derivatives.count && !d->has_failed;
          ++d->recursive_done) {
         const RecursiveDerivative next = d->recursive_derivatives.data[d->recursive_done];

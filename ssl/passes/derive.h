@@ -101,6 +101,13 @@ typedef struct DeriveForward {
 void derive_forward_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBuilder *b,
                          const DeriveForward *io);
 
+/* --- derive_plain.c --- */
+/* Returns an array [result of a function]: 1 if one of its calls has a reader of the result, or if there is no call. */
+uint8_t *derive_used_results(IrModule *m, IrFuncId id);
+/* Puts a form without guards before the derivative `id`, which is built, where that pays. used[result]: of the others the bits are
+ * unspecified. */
+void derive_plain(Derive *d, IrFuncId id, const uint8_t *used);
+
 /* --- derive_merge.c --- */
 /* Fills the body of a forward derivative and ends it: its parameters and results, then further tangents of both, as many
  * as `count` - 1 directions need, one direction after the other. */

@@ -54,10 +54,28 @@ static const uint8_t *live_of(Flatten *t, IrFuncId id)
     return t->live[id];
 }
 
-static bool flatten_call(IrClone *c, IrInstId id)
+/* A derivative of lower order may have a plain form: its guarded one is derived, in which guards are choices as any other. */
+static bool flatten_derivative(IrClone *c, const IrInst *inst)
+{
+    IrValue result = inst->result_first, x = ir_args(c->from, inst)[0];
+    if (inst->op == IR_APART) {
+        bool is_question = ir_type(c->from, x) == ir_scalar(IR_BOOL);
+        c->map[result] = is_question ? ir_const_bool(c->to, true) : c->map[x];
+        return true;
+    }
+    if (inst->op != IR_SELECT || inst->imm != IR_GUARD)
+        return false;
+    const IrValue *args = ir_args(c->from, inst);
+    c->map[result] = ir_build_select(c->to, c->map[x], c->map[args[1]], c->map[args[2]]);
+    return true;
+}
+
+static bool flatten(IrClone *c, IrInstId id)
 {
     Flatten *t = c->data;
     const IrInst *inst = ir_inst(c->from, id);
+    if (inst->op == IR_APART || inst->op == IR_SELECT)
+        return flatten_derivative(c, inst);
     if (inst->op != IR_CALL)
         return false;
     IrFuncId func = substitute_of(t->derive, (IrFuncId)inst->imm);
@@ -97,7 +115,7 @@ static uint32_t nesting_of(const IrFunc *f, IrRegionId region)
 
 const IrFunc *derive_flatten(Derive *d, IrFuncId func, bool is_backward)
 {
-    static const IrCloneHooks hooks = {.visit = flatten_call};
+    static const IrCloneHooks hooks = {.visit = flatten};
     IrModule *m = d->module;
     IrFuncId scratch = ir_reserve_func(m);
     Flatten t = {.derive = d,

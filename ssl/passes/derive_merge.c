@@ -85,6 +85,14 @@ static IrFuncId with_directions(Derive *d, ForwardDerivative *made, uint32_t cou
     ir_build_span(b, one->span);
     d->facts = made->facts;
     derive_forward_function(d, made, b, count);
+    const uint8_t *used = derive_used_results(d->module, made->id);
+    uint8_t *used_of_all =
+        ARENA_ARRAY(d->module->arena, uint8_t, (size_t)made->result_count *count);
+    for (uint32_t k = 0, at = 0; k < count; ++k)
+        for (uint32_t i = 0; i < made->result_count; ++i)
+            if (k == 0 || made->tangent_of_result[i])
+                used_of_all[at++] = used[i];
+    derive_plain(d, id, used_of_all);
     return id;
 }
 

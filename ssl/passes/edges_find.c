@@ -28,7 +28,8 @@ bool edges_can_begin(uint32_t op)
 /* Operations whose result says nothing of an edge. Bit patterns are read by hashes, which have no edges but noise. */
 static bool hides_edges(uint32_t op)
 {
-    return op == IR_DETACH || op == IR_FBITS || op == IR_ISNAN || op == IR_ISINF || op == IR_CALL;
+    return op == IR_DETACH || op == IR_APART || op == IR_FBITS || op == IR_ISNAN ||
+           op == IR_ISINF || op == IR_CALL;
 }
 
 static void find_operation(Find *w, const IrInst *inst)

@@ -476,6 +476,7 @@ static bool is_of_arguments(const IrInst *inst)
     case IR_TEX_D:
     case IR_ASK:
     case IR_DETACH:
+    case IR_APART:
         return false;
     default:
         return true;

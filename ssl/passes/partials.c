@@ -21,7 +21,8 @@ static IrValue where(IrBuilder *b, IrValue cond, IrValue p)
 IrValue ir_finite(IrBuilder *b, IrValue v)
 {
     IrValue size = ir_build1(b, IR_FABS, v);
-    return where(b, ir_build2(b, IR_FLE, size, ir_const_float(b, FLT_MAX)), v);
+    IrValue is_finite = ir_build2(b, IR_FLE, size, ir_const_float(b, FLT_MAX));
+    return ir_build_guard(b, is_finite, v, ir_const_float(b, 0.0f));
 }
 
 static IrValue one_minus_square(IrBuilder *b, IrValue x)
@@ -240,6 +241,8 @@ IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
     ASSERT(ir_op_info(op)->flags & IR_FLAG_PARTIALS);
     if (op == IR_FMA)
         return sum(b, tangent2(b, IR_FMUL, args, 0, tangents), tangents[2]);
+    if (op == IR_APART)
+        return tangents[0];
     if (ir_op_info(op)->signature[1] == '>')
         return tangents[0] ? tangent1(b, op, args[0], result, tangents[0]) : 0;
     return tangents[0] || tangents[1] ? tangent2(b, op, args, result, tangents) : 0;
@@ -273,7 +276,7 @@ static IrValue zero_wins(IrBuilder *b, IrValue tangent, IrValue product, bool ke
     if (keeps_nan)
         loses =
             ir_build2(b, IR_BAND, loses, ir_build1(b, IR_BNOT, ir_build1(b, IR_ISNAN, tangent)));
-    return ir_build_select(b, loses, ir_const_float(b, 0.0f), product);
+    return ir_build_guard(b, loses, ir_const_float(b, 0.0f), product);
 }
 
 enum { BOUND_DEPTH = 6 };

@@ -1,5 +1,5 @@
 /* fwd_diff and bwd_diff of random programs: the two are transposes of one another, and agree with derivatives that the
- * interpreter finds by dual numbers, in double; kernels agree with them at every width, to the bit with one another.
+ * interpreter finds by dual numbers, in double; those with a plain form are those with guards; kernels agree with them at every width, to the bit with one another.
  * test_derive COUNT [SEED [KERNELS]] runs so many programs, and so many of them as kernels. */
 #include "ssl/passes/pass.h"
 #include "tests/ssl/front_fixture.h"
@@ -12,7 +12,7 @@
 enum { JW, JW_SIZE, TV, VALUE, SAME, TWICE, OUTPUTS };
 
 typedef struct Tally {
-    uint32_t programs, compared, by_oracle, exact;
+    uint32_t programs, compared, by_oracle, exact, plain;
     double worst_transpose, worst_oracle;
 } Tally;
 
@@ -46,11 +46,17 @@ static const char *check_point(Front *f, const IrModule *m, double x, int32_t n,
     for (uint32_t i = 0; i < OUTPUTS; ++i)
         out[i] = r.values[i].elements->v;
     double by_oracle = r.values[VALUE].elements->d[0];
+    point->asks_guards = true;
+    EvalResult guarded = ir_eval(m, point, f->arena);
     if (r.fault)
         return "a fault";
     for (uint32_t i = 0; i < OUTPUTS; ++i)
         if (!is_ordinary(out[i]))
             return NULL;
+    for (uint32_t i = 0; i < OUTPUTS; ++i)
+        if (out[i] != guarded.values[i].elements->v)
+            return arena_printf(f->arena, "output %u is %.17g, and with guards %.17g", i, out[i],
+                                guarded.values[i].elements->v);
     double scale = 1 + out[JW_SIZE];
     ++tally->compared;
     double transpose = fabs(out[JW] - out[TV]) / scale;
@@ -75,6 +81,15 @@ static const char *check_point(Front *f, const IrModule *m, double x, int32_t n,
                : NULL;
 }
 
+static bool has_plain_form(const IrModule *m)
+{
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
+        for (IrInstId i = 1; m->funcs.data[id] && i < m->funcs.data[id]->insts.count; ++i)
+            if (ir_inst(m->funcs.data[id], i)->op == IR_APART)
+                return true;
+    return false;
+}
+
 static bool check_program(uint64_t seed, Tally *tally)
 {
     Front f = front_begin();
@@ -90,6 +105,7 @@ static bool check_program(uint64_t seed, Tally *tally)
         strbuf_free(&out);
     }
     ++tally->programs;
+    tally->plain += has_plain_form(m);
     for (uint32_t i = 0; i < 6 && !complaint; ++i)
         complaint = check_point(&f, m, (double)i * 0.37 - 1, (int32_t)i, seed % 4 == 0, tally);
     if (complaint)
@@ -181,12 +197,13 @@ static void test_random_programs(void **state)
     uint32_t bad = 0;
     for (uint32_t i = 0; i < program_count && bad < 3; ++i)
         bad += !check_program(first_seed + i, &tally);
-    print_message(
-        "%u programs, %u points, %u by the interpreter, %u of them to 1e-12; worst %.3g and %.3g\n",
-        tally.programs, tally.compared, tally.by_oracle, tally.exact, tally.worst_transpose,
-        tally.worst_oracle);
+    print_message("%u programs, %u with a plain form, %u points, %u by the interpreter, %u of them "
+                  "to 1e-12; worst %.3g and %.3g\n",
+                  tally.programs, tally.plain, tally.compared, tally.by_oracle, tally.exact,
+                  tally.worst_transpose, tally.worst_oracle);
     assert_int_equal(bad, 0);
     assert_true(tally.compared > 2 * tally.programs);
+    assert_true(2 * tally.plain > tally.programs);
     assert_true(tally.exact > 0.98 * tally.by_oracle || tally.by_oracle < 100);
 }
 

@@ -37,6 +37,7 @@ typedef struct EvalPoint {
     void *texture_data;
     uint32_t loop_budget; /* 0: 100,000 */
     uint32_t stack_bytes; /* 0: 100,000 */
+    bool asks_guards;     /* of derivatives with a plain form, takes that with guards */
     /* EVAL_DUAL computes operations on constants in float, as the builder folds them. A function that is inlined, where
      * more operations meet constants, then gives what it gives when it is called. Values of loops, and of branches on
      * what is no constant, are none. */
