@@ -133,16 +133,19 @@ CORE float core_fused_cos(float x)
 
 /* --- their inverses ----------------------------------------------------------------------------------- */
 
-/* As single_angle. A quotient's remainder is exact. */
+/* As single_angle, for high in [FUSED_RATIO_MIN, FUSED_RATIO_END). A quotient's remainder is exact. It is divided by what may be off by a
+ * sixteenth, since it is so small beside the quotient: 1 / across is (0.95 - f / 2) 2^-n, if across is (1 + f) 2^n, to that accuracy, a difference
+ * of bit patterns. The division waits for few operations: both forms of its arguments are there when is_middle is. */
 CORE float fused_angle(float low, float high, int is_middle, uint32_t turned, uint32_t behind)
 {
     float base = is_middle ? SINGLE_QUARTER_PI : 0.0f;
     base = turned ? 2.0f * SINGLE_QUARTER_PI - base : base;
     base = behind ? 4.0f * SINGLE_QUARTER_PI - base : base;
     uint32_t sign = (is_middle ? SINGLE_SIGN : 0) ^ turned ^ behind;
-    float up = single_flip(is_middle ? high - low : low, sign), more = is_middle ? low : 0.0f;
-    float across = high + more, across_rest = (high - across) + more;
-    float inverse = 1.0f / across, t = up * inverse, z = t * t;
+    float sum = high + low, across = is_middle ? sum : high;
+    float across_rest = is_middle ? (high - sum) + low : 0.0f;
+    float up = single_flip(is_middle ? high - low : low, sign), t = up / across, z = t * t;
+    float inverse = single_from_bits(0x7ef30000u - single_bits(across));
     float rest = core_fma(-t, across_rest, core_fma(-t, across, up)) * inverse;
     float near = base + t, lost = ((base - near) + t) + core_fma(base, SINGLE_PI_LACKS, rest);
     return near + core_fma(-t * z, FUSED_POLY(5, z, SINGLE_ATAN), lost);
@@ -156,12 +159,29 @@ CORE float core_fused_atan(float x)
     return copysignf(fused_angle(low, high, low + low > high, is_steep ? SINGLE_SIGN : 0, 0), x);
 }
 
+/* Bits of 2^-80 and 2^120. */
+#define FUSED_RATIO_MIN 0x17800000
+#define FUSED_RATIO_END 0x7b800000
+
+CORE int fused_is_ratio(int32_t larger)
+{
+    uint32_t above = (uint32_t)larger - FUSED_RATIO_MIN;
+    return (above < FUSED_RATIO_END - FUSED_RATIO_MIN) | (larger == 0) | (larger > 0x7f800000);
+}
+
+/* Where the larger of both is in range, 0 or NaN. */
+#define CORE_IS_FUSED_ATAN2(y, x) fused_is_ratio(single_larger(y, x))
+
 CORE float core_fused_atan2(float y, float x)
 {
-    /* high becomes so large that the remainder of the division does not vanish */
-    Ratio r = single_ratio(y, x, 60);
-    return copysignf(
-        fused_angle(r.low, r.high, r.is_middle, r.turned, single_bits(x) & SINGLE_SIGN), y);
+    int32_t a = (int32_t)(single_bits(y) & ~SINGLE_SIGN),
+            b = (int32_t)(single_bits(x) & ~SINGLE_SIGN), one_exponent = 0x00800000;
+    int32_t at_least = b > FUSED_RATIO_MIN ? b : FUSED_RATIO_MIN,
+            high = a > at_least ? a : at_least, low = a > b ? b : a;
+    return copysignf(fused_angle(single_from_bits((uint32_t)low), single_from_bits((uint32_t)high),
+                                 low + one_exponent > high, a > b ? SINGLE_SIGN : 0,
+                                 single_bits(x) & SINGLE_SIGN),
+                     y);
 }
 
 #endif

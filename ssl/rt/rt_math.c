@@ -97,6 +97,16 @@ static float rt_other_atan2(float y, float x)
     return core_atan2(copysignf(up, y), copysignf(across, x));
 }
 
+/* Beyond the range that core_fused_atan2 divides in: a number that is lost by the scaling is too small beside the other to count. */
+static float rt_other_fused_atan2(float y, float x)
+{
+    int32_t larger = single_larger(y, x);
+    if (larger == 0x7f800000)
+        return rt_other_atan2(y, x);
+    float scale = larger < FUSED_RATIO_MIN ? 0x1p80f : 0x1p-80f;
+    return core_fused_atan2(y * scale, x * scale);
+}
+
 /* --- the functions ------------------------------------------------------------------------------- */
 
 #define RT_TOTAL1(name, f)                                                                         \
@@ -117,9 +127,8 @@ static float rt_other_atan2(float y, float x)
                : CORE_IS_ANGLE(x)    ? core_far_##f(x)                                             \
                                      : rt_other_##f(x);                                               \
     }
-#define rt_other_fused_sin   rt_other_sin
-#define rt_other_fused_cos   rt_other_cos
-#define rt_other_fused_atan2 rt_other_atan2
+#define rt_other_fused_sin rt_other_sin
+#define rt_other_fused_cos rt_other_cos
 #define RT_TOTAL2(name, f)                                                                         \
     float rt_##f(float x, float y)                                                                 \
     {                                                                                              \
