@@ -84,19 +84,43 @@ class HairTest(unittest.TestCase):
         self.read_attribute(plane, "Fur")
         self.compare(0.01)
 
-    def test_values_of_curves(self):
-        if not hasattr(bpy.types.HairCurves if hasattr(bpy.types, "HairCurves") else bpy.types.Curves, "add_curves"):
-            self.skipTest("Python cannot make curves in this Blender")
+    def test_places_of_roots(self):
+        """Generated is where the root is in the emitter's box."""
+        plane = self.fur()
+        self.read(kit.material_of(plane, "ShaderNodeEmission"), "Generated")
+        self.compare(0.01)
+
+    def read(self, emission, output):
+        kit.link(kit.new_node(emission, "ShaderNodeTexCoord").outputs[output], emission.inputs["Color"])
+
+    def two_curves(self):
+        """The data and the Emission node of strands of 3 and 4 points, and of a point alone, which is none."""
+        if not hasattr(bpy.data, "hair_curves"):
+            self.skipTest("this Blender has no Curves objects")
         data = bpy.data.hair_curves.new("Curves")
-        data.add_curves([3, 1, 4])  # a point alone is no strand
+        if not hasattr(data, "add_curves"):
+            self.skipTest("Python cannot make curves in this Blender")
+        data.add_curves([3, 1, 4])
         places = [(-0.5, 0, 0), (-0.5, 0, 1), (-0.5, 0, 2), (0, 0, 0), (0.5, 0, 0), (0.5, 0, 1), (0.5, 0, 1.5), (0.5, 0, 2)]
         data.points.foreach_set("position", np.float32(places).ravel())
         data.attributes.new("radius", "FLOAT", "POINT").data.foreach_set("value", np.full(8, 0.3, np.float32))
+        return data, kit.material_of(kit.add("Curves", data), "ShaderNodeEmission")
+
+    def test_coordinates_of_curves(self):
+        """UV is that of the surface below, Generated the place itself."""
+        data, emission = self.two_curves()
+        data.attributes.new("surface_uv_coordinate", "FLOAT2", "CURVE").data.foreach_set("vector", np.float32([0.9, 0.2, 0, 0, 0.3, 0.6]))
+        self.read(emission, "UV")
+        self.compare(0.005)
+        self.read(kit.material_of(bpy.data.objects["Curves"], "ShaderNodeEmission"), "Generated")
+        self.compare(0.012)
+
+    def test_values_of_curves(self):
+        data, emission = self.two_curves()
         data.attributes.new("tint", "FLOAT_COLOR", "CURVE").data.foreach_set(
             "color", np.float32([(1, 0.2, 0, 1), (0, 0, 0, 1), (0, 0.5, 1, 1)]).ravel())
         data.attributes.new("glow", "FLOAT", "POINT").data.foreach_set("value", np.float32([0, 1, 0, 0, 1, 1, 0, 0.5]))
-        curves = kit.add("Curves", data)
-        emission = self.read_attribute(curves, "tint")
+        self.read_attribute(bpy.data.objects["Curves"], "tint")
         glow = kit.new_node(emission, "ShaderNodeAttribute")
         glow.attribute_name = "glow"
         kit.link(glow.outputs["Fac"], emission.inputs["Strength"])

@@ -212,6 +212,17 @@ class LightTest(unittest.TestCase):
         emission.inputs["Strength"].default_value = 3
         self.compare()
 
+    def test_emission_below_zero(self):
+        """Places as colours, which have a sign in files."""
+        plane = kit.add_plane("Glow", size=1, location=(0, 0, 0.5), rotation=(0.3, 0.5, 0))
+        for kind, socket in (("ShaderNodeEmission", "Color"), ("ShaderNodeBsdfPrincipled", "Emission")):
+            node = kit.material_of(plane, kind, **({} if socket == "Color" else {"Base Color": (0, 0, 0, 1), "Specular": 0, "Emission Strength": 1}))
+            places = kit.new_node(node, "ShaderNodeTexCoord")
+            kit.link(places.outputs["Object"], node.inputs[socket if socket in node.inputs else kit.NAMES_IN_4[socket]])
+            ours, theirs = kit.render()[..., :3], kit.render("CYCLES")[..., :3]
+            self.assertLess(theirs.min(), -0.3)
+            self.assertLess(np.abs(ours - theirs).mean(), 0.003)
+
     def test_light_that_is_not_finite(self):
         self.light("SUN", energy=2)
         dimmed = kit.render()

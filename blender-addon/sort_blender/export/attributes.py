@@ -15,6 +15,7 @@ from .object_values import INSTANCER, PROPERTY, VIEW_LAYER, hashes_to_floats
 FIELDS = {"FLOAT": ("value", 1), "INT": ("value", 1), "INT8": ("value", 1), "BOOLEAN": ("value", 1),
           "FLOAT2": ("vector", 2), "FLOAT_VECTOR": ("vector", 3), "FLOAT_COLOR": ("color", 4),
           "BYTE_COLOR": ("color", 4), "QUATERNION": ("value", 4)}
+SURFACE_UV = "surface_uv_coordinate"  # of curves: where their roots are on the surface that they grow on
 NUMPY_TYPES = {"INT": np.int32, "INT8": np.int32, "BOOLEAN": bool}
 
 
@@ -56,7 +57,7 @@ def is_on_mesh(mesh: bpy.types.Mesh, name: str) -> bool:
     if name == RENDER_COLOR:
         return len(getattr(mesh, "color_attributes", ())) > 0  # curves have none
     plain = plain_name(name)
-    if plain in getattr(mesh, "uv_layers", ()):
+    if plain in getattr(mesh, "uv_layers", ()) or plain == SURFACE_UV and hasattr(mesh, "curves"):
         return True
     attribute = mesh.attributes.get(plain) if name.startswith(VALUE) and hasattr(mesh, "attributes") else None
     return attribute is not None and attribute.data_type in FIELDS
@@ -93,7 +94,10 @@ def _read(mesh: bpy.types.Mesh, name: str) -> Values | None:
 
 def _box(mesh: bpy.types.Mesh) -> np.ndarray:
     """The place in the box of the mesh's texture space, of vertices as they were before deformation."""
-    places = get(mesh.vertices, "undeformed_co", np.float32, 3)
+    return to_box(mesh, get(mesh.vertices, "undeformed_co", np.float32, 3))
+
+
+def to_box(mesh: bpy.types.Mesh, places: np.ndarray) -> np.ndarray:
     middle, half = np.array(mesh.texspace_location), np.array(mesh.texspace_size)
     return ((places - middle) / np.where(half == 0, 1, half) + 1) / 2
 

@@ -16,9 +16,9 @@ import numpy as np
 from mathutils import Vector
 
 from ..sort_package import write_curves
-from .attributes import finite, four_of, get as _get, plain_name, raw_values
+from .attributes import SURFACE_UV, finite, four_of, get as _get, plain_name, raw_values, to_box
 from .cache import Entry, ExportCache
-from .node_options import VALUE
+from .node_options import GENERATED, VALUE
 
 DEFAULT_RADIUS_M = 0.005  # of Curves objects without the attribute
 RENDER = "RENDER"  # mode of a depsgraph; another one is a viewport's
@@ -115,17 +115,25 @@ def _emitted(obj: bpy.types.Object, system: bpy.types.ParticleSystem, which: Ite
 
 
 def values_of(obj: bpy.types.Object, system_name: str, strands: Strands, wanted: frozenset[str]) -> dict[str, np.ndarray]:
-    """Attributes that materials read, float32 [points, 4]: those of curves, and the emitter's colours at the roots of particles."""
+    """Attributes that materials read, float32 [points, 3 or 4]: those of curves, and the emitter's colours at the roots of particles. Generated, as
+    Cycles has it, is where the root is in the emitter's box; the place itself on curves, which have no box."""
     found = {}
     for name in sorted(wanted):
         values = None
-        if system_name:
+        if name == GENERATED:
+            values = _in_box(obj.data, strands) if system_name else strands.points[:, :3]
+        elif system_name:
             values = _root_colours(obj, obj.particle_systems[system_name], plain_name(name), strands)
         elif name.startswith(VALUE):
             values = _of_curves(obj.data, plain_name(name), strands)
         if values is not None and len(values) == len(strands.points):
             found[name] = finite(np.ascontiguousarray(values, np.float32))
     return found
+
+
+def _in_box(mesh: bpy.types.Mesh, strands: Strands) -> np.ndarray:
+    roots = strands.points[np.cumsum(strands.counts) - strands.counts, :3]
+    return np.repeat(to_box(mesh, roots), strands.counts, axis=0)
 
 
 def _root_colours(obj: bpy.types.Object, system: bpy.types.ParticleSystem, name: str, strands: Strands) -> np.ndarray | None:
@@ -170,7 +178,11 @@ def of_curves(obj: bpy.types.Object) -> Strands | None:
         kept = np.repeat(counts >= 2, counts)
         points, normals = points[kept], None if normals is None else normals[kept]
     origin = np.nonzero(counts >= 2)[0]
-    return Strands(points, counts[origin], None, is_linear, normals, origin) if len(origin) else None
+    if not len(origin):
+        return None
+    uv = curves.attributes.get(SURFACE_UV)
+    is_uv = uv is not None and (uv.data_type, uv.domain) == ("FLOAT2", "CURVE")
+    return Strands(points, counts[origin], finite(_get(uv.data, "vector", np.float32, 2)[origin]) if is_uv else None, is_linear, normals, origin)
 
 
 def _normals(curves: bpy.types.Curves) -> np.ndarray:
@@ -209,7 +221,7 @@ def make(keys: list[Strands], values: dict[str, np.ndarray], shape: str, cache: 
         attributes = {"intercept": (1, along), "strand_length": (1, np.add.reduceat(lengths, starts).astype(np.float32))}
         if strands.normals is not None:
             attributes["curve_normal"] = (3, strands.normals)
-        attributes |= {name: (4, column) for name, column in values.items()}
+        attributes |= {name: (column.shape[1], column) for name, column in values.items()}
         if not strands.is_linear:  # through all points: the ends twice
             ends = np.ones(len(points), np.int64)
             ends[starts] += 1
