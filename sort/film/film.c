@@ -379,30 +379,44 @@ static void add_ids(Film *film, size_t pixel, uint8_t *record, const FilmSample 
                          film_id_place(pixel, (FilmId)i), sample->ids[i], 1);
 }
 
-void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
+/* Adds an acceptable sample to a locked record. */
+static void add_sample(Film *film, size_t pixel, uint8_t *record, const FilmSample *sample)
+{
+    AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
+    for (int c = 0; c < 3; ++c)
+        accum_wide_add(&rgba[c], accum_wide_from_float(sample->rgb[c]));
+    accum_wide_add(&rgba[3], accum_wide_from_float(sample->alpha));
+    for (uint32_t i = 0; i < film->slot_count; ++i)
+        add_aov(record, &film->slots[i], sample);
+    if (film->catcher_offset)
+        catcher_add(film_catcher(film, record), &sample->caught);
+    add_ids(film, pixel, record, sample);
+}
+
+void film_commit_samples(Film *film, uint32_t x, uint32_t y, const void *samples,
+                         size_t stride_bytes, uint32_t count)
 {
     const FilmDesc *d = &film->desc;
     CHECK(x - d->x < d->crop_width && y - d->y < d->crop_height);
     size_t pixel = (size_t)(y - d->y) * d->crop_width + (x - d->x);
     uint8_t *record = film_record(film, pixel);
     PixelHead *head = record_head(record);
-    bool ok = is_acceptable(film, sample);
     lock_record(head);
-    if (ok && head->sample_count < FILM_MAX_SAMPLES) {
-        ++head->sample_count;
-        AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
-        for (int c = 0; c < 3; ++c)
-            accum_wide_add(&rgba[c], accum_wide_from_float(sample->rgb[c]));
-        accum_wide_add(&rgba[3], accum_wide_from_float(sample->alpha));
-        for (uint32_t i = 0; i < film->slot_count; ++i)
-            add_aov(record, &film->slots[i], sample);
-        if (film->catcher_offset)
-            catcher_add(film_catcher(film, record), &sample->caught);
-        add_ids(film, pixel, record, sample);
-    } else {
-        ++head->dropped_count;
+    for (uint32_t k = 0; k < count; ++k) {
+        const void *at = (const unsigned char *)samples + k * stride_bytes;
+        if (is_acceptable(film, at) && head->sample_count < FILM_MAX_SAMPLES) {
+            ++head->sample_count;
+            add_sample(film, pixel, record, at);
+        } else {
+            ++head->dropped_count;
+        }
     }
     unlock_record(head);
+}
+
+void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
+{
+    film_commit_samples(film, x, y, sample, sizeof *sample, 1);
 }
 
 void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3], bool is_odd)

@@ -5,13 +5,13 @@
  * not depend, in any bit, on the order of samples, on threads, on how the samples were split into ranges
  * or machines, or on stops and resumes in between.
  *
- *   film_create -> film_commit (any thread, any order) -> film_resolve
+ *   film_create -> film_commit_samples (any thread, any order) -> film_resolve
  *                       film_write_partial <-> film_read_partial, film_merge
  *
  * A sample with a NaN or an infinity anywhere, or with radiance or alpha beyond FILM_VALUE_MAX, is dropped
  * whole: it counts as not taken, and the pixel remembers how many it dropped. Other AOVs are clamped.
  *
- * Threads: film_commit from any number of threads at once; the others need the film to be quiet (no commit
+ * Threads: film_commit_samples from any number of threads at once; the others need the film to be quiet (no commit
  * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs (KNOWN and
  * PRESENT: one more than it has), 48 a Cryptomatte layer, and 224
  * with shadow catchers. */
@@ -162,7 +162,11 @@ void film_destroy(Film *film);               /* NULL is fine */
 const FilmDesc *film_desc(const Film *film); /* crop fields filled in */
 size_t film_size_bytes(const Film *film);
 
-/* x, y: in the frame; must lie in the crop. Any thread. */
+/* Adds `count` samples to a pixel. samples: FilmSample, each `stride_bytes` after the one before; their parts from `caught` on
+ * need not be there in a film without catchers and AOVs. x, y: in the frame; must lie in the crop. Any thread. */
+void film_commit_samples(Film *film, uint32_t x, uint32_t y, const void *samples,
+                         size_t stride_bytes, uint32_t count);
+/* The same for one sample. */
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
 
 /* Adds light that was followed from a lamp and reached the camera at a pixel to its picture, in a film that has_splats. What

@@ -252,14 +252,30 @@ static void stage_intersect(Wave *w)
             hit_batch_copy(&w->hits, i, w->caught, i);
 }
 
+/* Commits the samples of the pixels that start together at sample k, pixel by pixel, and returns their number. stage_camera lists
+ * them number by number, each time the same pixels. */
+static uint32_t commit_pixels(Wave *w, uint32_t k)
+{
+    const SamplePixel *first = &w->pixels[k], *end = w->pixels + w->sample_count, *at = first;
+    while (at < end && at->sample == first->sample)
+        ++at;
+    uint32_t pixels = (uint32_t)(at - first), samples = 1;
+    for (; at < end && at->x == first->x && at->y == first->y; at += pixels)
+        ++samples;
+    for (uint32_t i = 0; i < pixels; ++i)
+        film_commit_samples(w->shared->film, first[i].x, first[i].y, wave_sample(w, k + i),
+                            pixels * w->sample_bytes, samples);
+    return pixels * samples;
+}
+
 static void stage_commit(Wave *w)
 {
     if (w->guides)
         guides_finish(w, w->sample_count);
     if (w->lessons)
         lessons_finish(w);
-    for (uint32_t k = 0; k < w->sample_count; ++k)
-        film_commit(w->shared->film, w->pixels[k].x, w->pixels[k].y, wave_sample(w, k));
+    for (uint32_t k = 0; k < w->sample_count;)
+        k += commit_pixels(w, k);
 }
 
 /* Runs a stage and counts its time. */

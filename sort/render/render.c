@@ -708,13 +708,13 @@ void render_closure_faults(const Render *r, StrBuf *out)
 
 bool render_has_damage(const Render *r)
 {
-    RenderStats stats;
+    TexStats textures;
     StrBuf faults = {0};
-    render_stats(r, &stats);
+    texcache_stats(r->textures, &textures);
     render_faults(r, &faults);
     render_closure_faults(r, &faults);
     bool has_faults = faults.size_bytes > 0 || faults.failed;
     strbuf_free(&faults);
-    return has_faults || stats.textures.failed_tiles > 0 || r->scene->missing_count > 0 ||
-           stats.damaged_textures > 0;
+    return has_faults || textures.failed_tiles > 0 || r->scene->missing_count > 0 ||
+           r->stats.damaged_textures > 0;
 }
