@@ -166,7 +166,7 @@ size_t film_size_bytes(const Film *film);
  * need not be there in a film without catchers and AOVs. x, y: in the frame; must lie in the crop. Any thread. */
 void film_commit_samples(Film *film, uint32_t x, uint32_t y, const void *samples,
                          size_t stride_bytes, uint32_t count);
-/* The same for one sample. */
+/* Adds one sample to a pixel. */
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
 
 /* Adds light that was followed from a lamp and reached the camera at a pixel to its picture, in a film that has_splats. What

@@ -7,7 +7,7 @@
  *   guide_field_create              one region a side, nothing known
  *   guide_field_record              any thread: what a vertex of a path has found
  *   guide_field_next                the field that was learned by it, with finer cells where there was more
- *   guide_field_region, _sample, _density      what paths are drawn by
+ *   guide_field_region, _draw, _densities      what paths are drawn by, a block of points at once
  *
  * What is recorded is rounded once to an integer, and integers are summed. So a field depends on the set of its records, and
  * neither on their order nor on threads. Its memory has a limit: cells that would go beyond it are not cut further.
@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "sort/wide/wide.h"
 
 typedef struct GuideField GuideField;
 
@@ -80,10 +81,15 @@ uint32_t guide_field_region(const GuideField *field, float3 position, float3 nor
 /* Returns the chance, [0, 0.75], that a direction should be drawn by the field; 0 where nothing is known. is_training: paths
  * teach the field, and look where it says light is even if that does not pay yet. */
 float guide_field_chance(const GuideField *field, uint32_t region, bool is_training);
-/* Draws a unit direction at a position of the region. u: [0, 1)^2; stratified points stay stratified. */
-float3 guide_field_sample(const GuideField *field, uint32_t region, float3 position, float2 u);
-/* Returns the density per steradian with which guide_field_sample draws a unit direction. */
-float guide_field_density(const GuideField *field, uint32_t region, float3 position,
-                          float3 direction);
+/* Draws unit directions at positions of regions, for the points of `lanes`. u: [0, 1)^2; stratified points stay stratified. What
+ * comes out for a point does not depend on the others. */
+void guide_field_draw(const GuideField *field, const uint32_t region[SSL_BLOCK],
+                      const WideRow position[3], const WideRow u[2], uint16_t lanes,
+                      WideRow out_direction[3]);
+/* Sets the densities per steradian with which guide_field_draw draws unit directions, for the points of `lanes`. Rows of positions
+ * and directions may hold anything in other lanes. */
+void guide_field_densities(const GuideField *field, const uint32_t region[SSL_BLOCK],
+                           const WideRow position[3], const WideRow direction[3], uint16_t lanes,
+                           WideRow out_density);
 
 #endif

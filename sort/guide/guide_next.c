@@ -85,6 +85,11 @@ typedef struct NewQuad {
     uint32_t depth;
 } NewQuad;
 
+static float inside_unit(double share)
+{
+    return clampf((float)share, 0x1p-24f, 1.0f - 0x1p-24f);
+}
+
 /* Appends a node and those below it, in a region whose light is `all`, and returns its index. Where few records brought light,
  * shares are drawn towards equal ones, since rare records of much light would take all. */
 static uint32_t add_quad(const Teacher *t, NewQuad node, double all)
@@ -92,25 +97,27 @@ static uint32_t add_quad(const Teacher *t, NewQuad node, double all)
     GuideField *to = t->to;
     uint32_t q = to->quad_count++;
     ASSERT(q < to->quad_room);
-    double weight = weight_of(node.found);
+    double weight = weight_of(node.found), shares[4];
     for (uint32_t k = 0; k < 4; ++k) {
         Found part = {0.25 * node.found.light, 0.25 * node.found.square};
         if (node.has_old)
             part = quadrant_found(t->from, node.old, k);
         double share = node.found.light > 0.0 ? part.light / node.found.light : 0.25;
-        share = (share * weight + 0.25 * EVEN_RECORDS) / (weight + EVEN_RECORDS);
+        shares[k] = (share * weight + 0.25 * EVEN_RECORDS) / (weight + EVEN_RECORDS);
         uint32_t below = node.has_old ? t->from->quads[node.old].child[k] : 0;
         bool is_cut = part.light > CELL_SHARE * all && weight_of(part) >= RECORDS_OF_A_CELL &&
                       node.depth < GUIDE_DEPTH_MAX;
         /* Regions to come need a quad each. */
         bool has_room = to->quad_count + (to->region_room - to->region_count) < to->quad_room;
         to->stats.is_full |= is_cut && !has_room;
-        to->quads[q].share[k] = (float)share;
         to->quads[q].child[k] =
             is_cut && has_room
                 ? add_quad(t, (NewQuad){part, below, below != 0, node.depth + 1}, all)
                 : 0;
     }
+    to->quads[q].left = inside_unit(shares[0] + shares[2]);
+    for (uint32_t x = 0; x < 2; ++x)
+        to->quads[q].lower[x] = inside_unit(shares[x] / (shares[x] + shares[x + 2]));
     return q;
 }
 
@@ -178,9 +185,7 @@ static void add_parts(const Teacher *t, uint32_t old, float chance, Box box, dou
                       uint32_t at, uint32_t depth, uint32_t *pending)
 {
     GuideField *to = t->to;
-    uint32_t axis = box.size.x >= box.size.y && box.size.x >= box.size.z ? 0
-                    : box.size.y >= box.size.z                           ? 1
-                                                                         : 2;
+    uint32_t axis = guide_longest_axis(box.size);
     float half = 0.5f * coordinate(box.size, axis), low = coordinate(box.low, axis);
     bool is_cut = records > RECORDS_OF_A_REGION && depth < CELLS_DEPTH_MAX && low + half > low;
     bool has_room = to->region_count + *pending + 1 <= to->region_room;

@@ -4,13 +4,23 @@
 
 #include "sort/guide/guide_field.h"
 #include "sort/guide/parallax.h"
+#include <math.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 
-/* A node of a quadtree. Quadrant k is at x = k & 1, y = k >> 1. */
+/* A node of a quadtree. Quadrant x + 2 y is the left or right, lower or upper one. Its share of the light of the node is that of its
+ * column times that of its part of the column. */
 typedef struct GuideQuad {
-    float share[4];    /* of the light of the node; their sum is 1 */
-    uint32_t child[4]; /* index of a quad; 0: the quadrant is a leaf */
+    alignas(32) uint32_t child[4]; /* index of a quad; 0: the quadrant is a leaf */
+    float left;                    /* share of the left column, inside (0, 1) */
+    float lower[2];                /* of the lower part of each column, inside (0, 1) */
 } GuideQuad;
+
+/* Returns the share of one of two parts. second: 1 or 0; first_share: of the other one. */
+static inline float guide_part(float second, float first_share)
+{
+    return fabsf(second - first_share);
+}
 
 /* A node of a binary tree. The first GUIDE_SIDES cells are the roots. */
 typedef struct GuideCell {
@@ -43,6 +53,13 @@ typedef struct GuideTally {
     _Atomic uint64_t moment[GUIDE_CHANCES], likelihood[GUIDE_CHANCES];
 } GuideTally;
 
+/* A grid over the box of the field, which spares the first steps down the trees. */
+typedef struct GuideGrid {
+    uint32_t *cells; /* owned, [GUIDE_SIDES][z][y][x]: the cell in which the search goes on */
+    uint32_t count[3];
+    float to_cells[3]; /* from a distance to the low corner */
+} GuideGrid;
+
 struct GuideField {
     GuideFieldDesc desc;
     float to_units; /* a power of two */
@@ -53,8 +70,15 @@ struct GuideField {
     GuideTally *tallies; /* [region_count] */
     uint32_t cell_count, region_count, quad_count;
     uint32_t region_room, quad_room; /* by the limit */
+    GuideGrid grid;
     GuideStats stats;
 };
+
+/* Returns the axis along which a box is cut next. */
+static inline uint32_t guide_longest_axis(float3 size)
+{
+    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
 
 /* The chances among which regions choose. */
 extern const float guide_chances[GUIDE_CHANCES];
@@ -62,7 +86,7 @@ extern const float guide_chances[GUIDE_CHANCES];
 /* Takes memory for as many nodes as the limit allows. */
 Status guide_field_alloc(const GuideFieldDesc *desc, GuideField **out_field,
                          Error *err) SORT_MUST_CHECK;
-/* Gives back what the nodes do not take, and takes memory for the sums. */
+/* Gives back what the nodes do not take, takes memory for the sums, and makes what draws and searches quickly. */
 Status guide_field_close(GuideField *f, Error *err) SORT_MUST_CHECK;
 
 #endif

@@ -28,29 +28,30 @@ void guidance_find(const Wave *w, const SurfaceBlock *surfaces, const WideRow no
 {
     const GuideField *field = w->shared->guide;
     memset(out->chance, 0, sizeof out->chance);
+    memcpy(out->position, surfaces->P, sizeof out->position);
     out->lanes = 0;
     find_shares(block, out->share);
     WIDE_EACH(k, live & bsdf_block_smooth(block))
     {
-        float3 position = wide_get3(surfaces->P, k);
-        wide_set3(out->position, k, position);
-        out->region[k] = guide_field_region(field, position, wide_get3(normal, k));
+        out->region[k] = guide_field_region(field, wide_get3(surfaces->P, k), wide_get3(normal, k));
         out->chance[k] = out->share[k] * guide_field_chance(field, out->region[k], w->lessons);
         if (out->chance[k] > 0.0f)
             out->lanes = (uint16_t)(out->lanes | 1u << k);
     }
 }
 
-static float mixed(const Wave *w, const Guidance *g, uint32_t k, float3 wi, float bsdf_pdf)
+static float mixed(const Guidance *g, uint32_t k, float bsdf_pdf, float field_pdf)
 {
     float chance = g->chance[k];
-    return (1.0f - chance) * bsdf_pdf + chance * guide_field_density(w->shared->guide, g->region[k],
-                                                                     wide_get3(g->position, k), wi);
+    return (1.0f - chance) * bsdf_pdf + chance * field_pdf;
 }
 
 void guidance_mix(const Wave *w, const Guidance *g, const WideRow wi[3], uint16_t live, WideRow pdf)
 {
-    WIDE_EACH(k, live & g->lanes) pdf[k] = mixed(w, g, k, wide_get3(wi, k), pdf[k]);
+    uint16_t lanes = live & g->lanes;
+    WideRow density;
+    guide_field_densities(w->shared->guide, g->region, g->position, wi, lanes, density);
+    WIDE_EACH(k, lanes) pdf[k] = mixed(g, k, pdf[k], density[k]);
 }
 
 /* --- drawing directions ------------------------------------------------------------------------------ */
@@ -62,19 +63,19 @@ static uint16_t draw_by_field(const Wave *w, const Guidance *g, BsdfRow u[3], ui
 {
     const float below_one = 0x1.fffffep-1f;
     uint16_t drawn = 0;
+    alignas(64) WideRow at[2] = {{0}};
     WIDE_EACH(k, live & g->lanes)
     {
         float chance = g->chance[k];
         if (u[0][k] < chance) {
-            float2 at = f2(minf(u[0][k] / chance, below_one), u[1][k]);
-            wide_set3(
-                out_wi, k,
-                guide_field_sample(w->shared->guide, g->region[k], wide_get3(g->position, k), at));
+            at[0][k] = minf(u[0][k] / chance, below_one), at[1][k] = u[1][k];
             drawn = (uint16_t)(drawn | 1u << k);
         } else {
             u[0][k] = minf((u[0][k] - chance) / (1.0f - chance), below_one);
         }
     }
+    if (drawn)
+        guide_field_draw(w->shared->guide, g->region, g->position, at, drawn, out_wi);
     return drawn;
 }
 
@@ -148,8 +149,8 @@ static void find_lobes(const Wave *w, const BsdfBlock *block, const uint32_t *pa
 }
 
 /* Sets weights and densities of the directions that the field drew. Returns those that scatter light. */
-static uint16_t weigh_by_field(const Wave *w, const Guidance *g, const BsdfBlock *block,
-                               uint16_t lanes, BsdfDrawn *out, WideRow out_pdf)
+static uint16_t weigh_by_field(const Guidance *g, const BsdfBlock *block, uint16_t lanes,
+                               BsdfDrawn *out, WideRow out_pdf)
 {
     alignas(64) BsdfRow f[3], pdf;
     uint16_t drawn = 0;
@@ -160,7 +161,7 @@ static uint16_t weigh_by_field(const Wave *w, const Guidance *g, const BsdfBlock
         if (!(pdf[k] >= FLT_MIN) || is_black)
             continue;
         out->pdf[k] = pdf[k];
-        out_pdf[k] = mixed(w, g, k, wide_get3(out->wi, k), pdf[k]);
+        out_pdf[k] = mixed(g, k, pdf[k], g->density[k]);
         for (uint32_t c = 0; c < 3; ++c)
             out->weight[c][k] = f[c][k] / out_pdf[k];
         drawn = (uint16_t)(drawn | 1u << k);
@@ -169,8 +170,7 @@ static uint16_t weigh_by_field(const Wave *w, const Guidance *g, const BsdfBlock
 }
 
 /* Turns weights and densities of the surfaces' own samples into those of the mixture. */
-static void weigh_own(const Wave *w, const Guidance *g, uint16_t lanes, BsdfDrawn *out,
-                      WideRow out_pdf)
+static void weigh_own(const Guidance *g, uint16_t lanes, BsdfDrawn *out, WideRow out_pdf)
 {
     WIDE_EACH(k, lanes)
     {
@@ -180,26 +180,26 @@ static void weigh_own(const Wave *w, const Guidance *g, uint16_t lanes, BsdfDraw
             out_pdf[k] = out->pdf[k];
             continue;
         }
-        float all = delta ? out->pdf[k] * (1.0f - chance)
-                          : mixed(w, g, k, wide_get3(out->wi, k), out->pdf[k]);
+        float all = delta ? out->pdf[k] * (1.0f - chance) : mixed(g, k, out->pdf[k], g->density[k]);
         for (uint32_t c = 0; c < 3; ++c)
             out->weight[c][k] *= out->pdf[k] / all;
         out_pdf[k] = all;
     }
 }
 
-uint16_t guidance_sample(const Wave *w, const Guidance *g, const BsdfBlock *block,
-                         const uint32_t *paths, BsdfRow u[3], uint16_t live, BsdfDrawn *out,
-                         WideRow out_pdf)
+uint16_t guidance_sample(const Wave *w, Guidance *g, const BsdfBlock *block, const uint32_t *paths,
+                         BsdfRow u[3], uint16_t live, BsdfDrawn *out, WideRow out_pdf)
 {
     alignas(64) WideRow wi[3];
     uint16_t guided = draw_by_field(w, g, u, live, wi);
     uint16_t own = bsdf_block_sample(block, u, live & (uint16_t)~guided, out);
-    weigh_own(w, g, own, out, out_pdf);
+    WIDE_EACH(k, guided) wide_set3(out->wi, k, wide_get3(wi, k));
+    guide_field_densities(w->shared->guide, g->region, g->position, out->wi,
+                          (own | guided) & g->lanes, g->density);
+    weigh_own(g, own, out, out_pdf);
     if (guided == 0)
         return own;
-    WIDE_EACH(k, guided) wide_set3(out->wi, k, wide_get3(wi, k));
-    guided = weigh_by_field(w, g, block, guided, out, out_pdf);
+    guided = weigh_by_field(g, block, guided, out, out_pdf);
     find_lobes(w, block, paths, guided, out);
     return own | guided;
 }

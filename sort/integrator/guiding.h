@@ -12,7 +12,8 @@
 typedef struct Guidance {
     alignas(64) WideRow chance; /* that the field draws; 0: it takes no part */
     WideRow share;              /* of the surface's own sampling, without deltas */
-    WideRow position[3];        /* of the points of live lanes */
+    WideRow position[3];        /* of the points */
+    WideRow density;            /* of the field, of the directions that guidance_sample has drawn */
     uint32_t region[SSL_BLOCK];
     uint16_t lanes; /* those with a chance */
 } Guidance;
@@ -23,9 +24,9 @@ void guidance_find(const Wave *w, const SurfaceBlock *surfaces, const WideRow no
 /* Turns densities of the surfaces' own sampling into those of the mixture, in the lanes of `live`. */
 void guidance_mix(const Wave *w, const Guidance *guidance, const WideRow wi[3], uint16_t live,
                   WideRow pdf);
-/* As bsdf_block_sample, by the mixture. paths: of the lanes. out_drawn->pdf is that of the surfaces' own sampling, out_pdf that of
- * the mixture. */
-uint16_t guidance_sample(const Wave *w, const Guidance *guidance, const BsdfBlock *block,
+/* As bsdf_block_sample, by the mixture, and sets guidance->density. paths: of the lanes. out_drawn->pdf is that of the surfaces' own
+ * sampling, out_pdf that of the mixture. */
+uint16_t guidance_sample(const Wave *w, Guidance *guidance, const BsdfBlock *block,
                          const uint32_t *paths, BsdfRow u[3], uint16_t live, BsdfDrawn *out_drawn,
                          WideRow out_pdf);
 

@@ -23,18 +23,16 @@ void lessons_add_vertex(Wave *w, uint32_t i, SurfaceLane surface, const BsdfSamp
         return;
     uint32_t k = surface.lane;
     bool is_known = g && g->lanes >> k & 1;
-    lesson->vertex[lesson->count++] = (LessonVertex){
-        .position = P,
-        .distance_m = INFINITY,
-        .normal = path->from_n,
-        .direction = sample->wi,
-        .beta = path->beta,
-        .weight = sample->weight,
-        .pdf = path->pdf,
-        .bsdf_pdf = sample->pdf,
-        .guide_pdf =
-            is_known ? guide_field_density(w->shared->guide, g->region[k], P, sample->wi) : 0.0f,
-        .share = is_known ? g->share[k] : 0.0f};
+    lesson->vertex[lesson->count++] = (LessonVertex){.position = P,
+                                                     .distance_m = INFINITY,
+                                                     .normal = path->from_n,
+                                                     .direction = sample->wi,
+                                                     .beta = path->beta,
+                                                     .weight = sample->weight,
+                                                     .pdf = path->pdf,
+                                                     .bsdf_pdf = sample->pdf,
+                                                     .guide_pdf = is_known ? g->density[k] : 0.0f,
+                                                     .share = is_known ? g->share[k] : 0.0f};
 }
 
 void lessons_advance(Wave *w)
@@ -48,10 +46,22 @@ void lessons_add_light(Wave *w, const Path *path, float3 rgb)
     PathLesson *lesson = &w->lessons[path->sample];
     const float light[3] = {rgb.x, rgb.y, rgb.z};
     _Static_assert(SPECTRUM_CHANNELS == 3, "light is RGB");
-    for (uint32_t v = 0; v < lesson->lit; ++v)
+    if (lesson->lit > 0)
+        SPECTRUM_EACH(c) lesson->vertex[lesson->lit - 1].light.c[c] += light[c];
+}
+
+/* Makes what reached the camera from behind each vertex the radiance that arrives there: what later vertices have found has passed
+ * the earlier ones. */
+static void find_radiance(PathLesson *lesson)
+{
+    Spectrum light = spectrum_splat(0.0f);
+    for (uint32_t v = lesson->count; v-- > 0;) {
+        LessonVertex *vertex = &lesson->vertex[v];
+        light = spectrum_add(light, vertex->light);
         SPECTRUM_EACH(c)
-    if (fabsf(lesson->vertex[v].beta.c[c]) > FLT_MIN)
-        lesson->vertex[v].light.c[c] += light[c] / lesson->vertex[v].beta.c[c];
+        vertex->light.c[c] =
+            fabsf(vertex->beta.c[c]) > FLT_MIN ? light.c[c] / vertex->beta.c[c] : 0.0f;
+    }
 }
 
 static void record(GuideField *field, const LessonVertex *v, uint64_t random)
@@ -73,9 +83,10 @@ static void record(GuideField *field, const LessonVertex *v, uint64_t random)
 void lessons_finish(Wave *w)
 {
     for (uint32_t k = 0; k < w->sample_count; ++k) {
-        const PathLesson *lesson = &w->lessons[k];
+        PathLesson *lesson = &w->lessons[k];
         uint64_t random = hash_mix64((uint64_t)w->pixels[k].y << 48 |
                                      (uint64_t)w->pixels[k].x << 32 | w->pixels[k].sample);
+        find_radiance(lesson);
         for (uint32_t v = 0; v < lesson->count; ++v)
             record(w->shared->learner, &lesson->vertex[v],
                    hash_mix64(random + 0x9e3779b97f4a7c15u * (v + 1)));

@@ -340,7 +340,7 @@ static void draw_pairs(const Wave *w, const PointBlock *points, uint16_t lit, ui
 /* Draws the directions of all points of `live` by the pairs in u. Returns those that have one. guidance: NULL where no field
  * takes part, whose mixtures set out_pdf. */
 static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const BsdfBlock *block,
-                             const Guidance *guidance, BsdfRow u[3], uint16_t live, BsdfDrawn *out,
+                             Guidance *guidance, BsdfRow u[3], uint16_t live, BsdfDrawn *out,
                              WideRow out_pdf)
 {
     live &= bsdf_block_scattering(block);
@@ -578,7 +578,7 @@ typedef struct Shading {
 } Shading;
 
 /* Returns what the field knows of the block; NULL where no field takes part. */
-static const Guidance *guidance_of(const Wave *w, const Shading *s)
+static Guidance *guidance_of(const Wave *w, Shading *s)
 {
     return w->shared->guide ? &s->guidance : NULL;
 }
@@ -601,7 +601,7 @@ static void prepare_points(const Wave *w, Shading *s, const BsdfBlock *block, ui
 }
 
 /* Samples a light for each point that is to. */
-static void light_points(Wave *w, const Shading *s)
+static void light_points(Wave *w, Shading *s)
 {
     points_sample_lights(w, &s->points, s->block, &s->facing, guidance_of(w, s), s->u_light,
                          s->lit);
@@ -613,7 +613,7 @@ static void scatter_points(Wave *w, Shading *s)
     BsdfDrawn drawn;
     WideRow mixed;
     RayRows out;
-    const Guidance *guidance = guidance_of(w, s);
+    Guidance *guidance = guidance_of(w, s);
     const PointBlock *points = &s->points;
     const Exit exit = {
         .origin = out.origin, .facing = &s->facing, .pdf = guidance ? mixed : drawn.pdf};

@@ -156,12 +156,13 @@ typedef struct LessonVertex {
     float distance_m; /* to the surface that was met next; INFINITY: none was */
     Spectrum beta;    /* throughput after the scatter */
     Spectrum weight;  /* of the scatter: f cos / pdf */
-    Spectrum light;   /* radiance found behind it */
+    Spectrum
+        light; /* that reached the camera from behind it and before the next vertex; at the end, radiance that arrives */
     /* As in GuideRecord. */
     float pdf, bsdf_pdf, guide_pdf, share;
 } LessonVertex;
 typedef struct PathLesson {
-    uint32_t count, lit; /* light belongs to vertices [0, lit) */
+    uint32_t count, lit; /* light that is found lies behind vertices [0, lit) */
     LessonVertex vertex[LESSON_VERTICES];
 } PathLesson;
 

@@ -9,7 +9,7 @@
 
 enum {
     /* One path of training for so many of the render, but no more than are worth their time. */
-    PATHS_A_TRAINING_PATH = 5,
+    PATHS_A_TRAINING_PATH = 20,
     TRAINING_PATHS_MAX = 1 << 24,
     TRAINING_PATHS_MIN = 1 << 14,
     PASSES = 6 /* of which the last has half of the paths */

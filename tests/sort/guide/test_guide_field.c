@@ -40,6 +40,29 @@ static GuideField *next_field(GuideField *field)
     return next;
 }
 
+/* Draws a direction for one point, in a lane that depends on the numbers. */
+static float3 draw(const GuideField *field, uint32_t region, float3 p, float2 u)
+{
+    uint32_t regions[SSL_BLOCK], k = (uint32_t)(u.x * 0x1p20f) % SSL_BLOCK;
+    alignas(64) WideRow at[3] = {{0}}, numbers[2] = {{0}}, wi[3];
+    regions[k] = region;
+    numbers[0][k] = u.x, numbers[1][k] = u.y;
+    wide_set3(at, k, p);
+    guide_field_draw(field, regions, at, numbers, (uint16_t)(1u << k), wi);
+    return wide_get3(wi, k);
+}
+
+static float density_of(const GuideField *field, uint32_t region, float3 p, float3 wi)
+{
+    uint32_t regions[SSL_BLOCK], k = (uint32_t)(fabsf(wi.x) * 0x1p20f) % SSL_BLOCK;
+    alignas(64) WideRow at[3] = {{0}}, directions[3] = {{0}}, density;
+    regions[k] = region;
+    wide_set3(at, k, p);
+    wide_set3(directions, k, wi);
+    guide_field_densities(field, regions, at, directions, (uint16_t)(1u << k), density);
+    return density[k];
+}
+
 /* Light comes from a cone around +x where x < 0, and around -z elsewhere, on top of a little from everywhere. */
 static float light_at(float3 p, float3 wi)
 {
@@ -131,14 +154,14 @@ static void check_density(const GuideField *field, float3 p, float3 axis)
     memset(squares, 0, sizeof squares);
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         float2 u = f2(stratum(i % ROWS, ROWS, &state), stratum(i / ROWS, ROWS, &state));
-        float3 wi = guide_field_sample(field, region, p, u);
-        assert_true(guide_field_density(field, region, p, wi) > 0.0f);
+        float3 wi = draw(field, region, p, u);
+        assert_true(density_of(field, region, p, wi) > 0.0f);
         drawn[cell_of(wi)] += 1.0;
         const float3 both[2] = {warp_sphere(u), warp_to_frame(warp_cone(u, cone), x, y, axis)};
         for (uint32_t k = 0; k < 2; ++k) {
             bool is_inside = f3_dot(both[k], axis) > 1.0f - cone;
             float pdf = SORT_INV_4PI + (is_inside ? warp_cone_pdf(cone) : 0.0f);
-            double weight = (double)(guide_field_density(field, region, p, both[k]) / pdf);
+            double weight = (double)(density_of(field, region, p, both[k]) / pdf);
             expected[cell_of(both[k])] += weight;
             squares[cell_of(both[k])] += weight * weight;
         }
@@ -174,7 +197,7 @@ static void check_learned(float scale)
         assert_true(guide_field_chance(field, region, true) > 0.0f);
         for (uint32_t i = 0; i < SAMPLES; ++i) {
             float2 u = f2(number(&state), number(&state));
-            hits[side] += light_at(p, guide_field_sample(field, region, p, u)) > 1.0f;
+            hits[side] += light_at(p, draw(field, region, p, u)) > 1.0f;
         }
     }
     /* The cone has 1 % of all directions and 5.02 / (5.02 + 0.02 * 99) = 72 % of the light; blurring costs some. */
@@ -199,12 +222,44 @@ static void test_order_does_not_matter(void **unused)
         GuideRecord r = draw_record(1.0f, &state);
         uint32_t region = guide_field_region(a, r.position, r.normal);
         assert_int_equal(region, guide_field_region(b, r.position, r.normal));
-        float da = guide_field_density(a, region, r.position, r.direction),
-              db = guide_field_density(b, region, r.position, r.direction);
+        float da = density_of(a, region, r.position, r.direction),
+              db = density_of(b, region, r.position, r.direction);
         assert_memory_equal(&da, &db, sizeof da);
     }
     guide_field_destroy(a);
     guide_field_destroy(b);
+}
+
+/* What comes out for a point does not depend on the others of its block, and lanes that are not asked for keep what they had. */
+static void test_lanes_are_apart(void **unused)
+{
+    (void)unused;
+    GuideField *field = teach(1.0f, 4, false, 8 << 20);
+    uint64_t state = 21;
+    for (uint32_t i = 0; i < 500; ++i) {
+        uint32_t region[SSL_BLOCK];
+        alignas(64) WideRow at[3], u[2], wi[3], together;
+        uint16_t lanes = (uint16_t)(number(&state) * 0x1p16f);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            float3 p = draw_record(1.0f, &state).position;
+            region[k] = guide_field_region(field, p, f3(0, 1, 0));
+            wide_set3(at, k, p);
+            wide_set3(wi, k, f3(7, 7, 7));
+            u[0][k] = number(&state), u[1][k] = number(&state);
+            together[k] = -1.0f;
+        }
+        guide_field_draw(field, region, at, u, lanes, wi);
+        guide_field_densities(field, region, at, wi, lanes, together);
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            bool is_live = lanes >> k & 1;
+            float3 alone = draw(field, region[k], wide_get3(at, k), f2(u[0][k], u[1][k]));
+            float3 here = is_live ? alone : f3(7, 7, 7), got = wide_get3(wi, k);
+            float density = is_live ? density_of(field, region[k], wide_get3(at, k), alone) : -1.0f;
+            assert_memory_equal(&got, &here, sizeof got);
+            assert_memory_equal(&together[k], &density, sizeof density);
+        }
+    }
+    guide_field_destroy(field);
 }
 
 /* A small lamp at (0, 1.5, 0), as far above the plane y = 0 as the plane's square is wide. */
@@ -245,7 +300,7 @@ static double part_that_meets(const GuideField *field)
         float3 p = f3(1.4f * number(&state) - 0.7f, 0.0f, 1.4f * number(&state) - 0.7f);
         uint32_t region = guide_field_region(field, p, f3(0, 1, 0));
         float2 u = f2(number(&state), number(&state));
-        met += meets_lamp(p, guide_field_sample(field, region, p, u));
+        met += meets_lamp(p, draw(field, region, p, u));
     }
     return (double)met / SAMPLES;
 }
@@ -313,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_samples_have_their_density),
         cmocka_unit_test(test_it_learns_where_light_comes_from),
         cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_lanes_are_apart),
         cmocka_unit_test(test_near_things_are_met_from_all_places),
         cmocka_unit_test(test_memory_has_a_limit),
         cmocka_unit_test(test_bad_records_are_left_out),
