@@ -2,6 +2,7 @@
  * implements them in C for the constant folder. */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
+#include "ssl/rt/rt_lanes.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -63,7 +64,11 @@ static LLVMValueRef math_function(Gen *g, const char *name, const LLVMValueRef *
     if (has_pointer)
         params[arg_count - 1] = g->t_ptr;
     *out_type = LLVMFunctionType(type, params, arg_count, false);
-    return runtime_function(g, symbol, *out_type, has_pointer ? MEMORY_ARGUMENTS : MEMORY_NONE);
+    LLVMValueRef function =
+        runtime_function(g, symbol, *out_type, has_pointer ? MEMORY_ARGUMENTS : MEMORY_NONE);
+    if (RT_KEEPS_REGISTERS && g->mask && math_width(g) == 16)
+        LLVMSetFunctionCallConv(function, LLVMIntelOCLBICallConv);
+    return function;
 }
 
 /* Returns `count` lanes from lane `first` of a, and of b behind a if it is given. */
@@ -91,6 +96,7 @@ static LLVMValueRef call_lanes(Gen *g, const char *name, LLVMValueRef *args, uin
                       : count == 1                    ? args[i]
                                    : some_lanes(g, args[i], NULL, part * width, width);
         parts[part] = LLVMBuildCall2(g->builder, type, function, some, arg_count, "");
+        LLVMSetInstructionCallConv(parts[part], LLVMGetFunctionCallConv(function));
     }
     for (; count > 1; count /= 2, width *= 2)
         for (uint32_t i = 0; i < count / 2; ++i)
@@ -606,6 +612,54 @@ LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValue
     return result;
 }
 
+/* Nanoseconds from the arguments of a function of 16 lanes to its result, more or less; 0: it is none. */
+static uint32_t latency_of(const IrInst *inst)
+{
+    switch ((IrOp)inst->op) {
+    case IR_EXP:
+    case IR_EXP2:
+        return 12;
+    case IR_SIN:
+    case IR_COS:
+    case IR_LOG:
+        return 16;
+    case IR_ASIN:
+    case IR_ACOS:
+    case IR_ATAN:
+    case IR_ATAN2:
+        return 24;
+    case IR_POW:
+    case IR_TAN:
+    case IR_SINH:
+    case IR_COSH:
+    case IR_TANH:
+        return 32;
+    default:
+        return 0;
+    }
+}
+
+/* Calls the functions behind a call first that take longer and have all their arguments: the processor would get to them late, and what reads
+ * the results of both would wait. */
+static void gen_longer(Gen *g, const IrInst *inst)
+{
+    enum { LOOK_AHEAD = 64 };
+    const IrFunc *f = g->func;
+    uint32_t latency = latency_of(inst), ahead = 0;
+    for (IrInstId id = inst->next; latency && id && ahead < LOOK_AHEAD;
+         id = ir_inst(f, id)->next, ++ahead) {
+        const IrInst *other = ir_inst(f, id);
+        if (latency_of(other) <= latency || g->value[other->result_first] ||
+            g->is_uniform[other->result_first])
+            continue;
+        bool has_args = true;
+        for (uint32_t i = 0; i < other->arg_count; ++i)
+            has_args = has_args && g->value[ir_args(f, other)[i]];
+        if (has_args)
+            gen_op(g, other);
+    }
+}
+
 void gen_op(Gen *g, const IrInst *inst)
 {
     if (g->mask && inst->result_count == 1 && g->is_uniform[inst->result_first] &&
@@ -634,6 +688,11 @@ void gen_op(Gen *g, const IrInst *inst)
     if (twin) {
         gen_sincos(g, inst, ir_inst(g->func, twin));
         return;
+    }
+    if (g->mask && latency_of(inst)) {
+        if (g->value[inst->result_first])
+            return;
+        gen_longer(g, inst);
     }
     const IrValue *args = ir_args(g->func, inst);
     LLVMValueRef x[3] = {0};

@@ -9,6 +9,7 @@
 #include "ssl/jit/fingerprint.h"
 #include "ssl/jit/linker.h"
 #include "ssl/jit/object_cache.h"
+#include "ssl/rt/rt_lanes.h"
 #include <string.h>
 
 typedef enum KernelState { KERNEL_BUILDING, KERNEL_READY, KERNEL_FAILED } KernelState;
@@ -118,6 +119,7 @@ static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout 
     HashState s;
     hash128_begin(&s);
     hash128_update_text(&s, ssl_fingerprint); /* of the sources that decide what code comes out */
+    hash128_update_text(&s, RT_KEEPS_REGISTERS ? "registers are kept" : "");
     unsigned version[3];
     LLVMGetVersion(&version[0], &version[1], &version[2]);
     for (uint32_t i = 0; i < 3; ++i)

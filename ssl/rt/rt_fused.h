@@ -90,9 +90,11 @@ CORE float core_fused_log(float x)
 CORE Turned fused_turn(float x)
 {
     float shifted = core_fma(x, 0x1.45f306p-1f, SINGLE_MAGIC), turns = shifted - SINGLE_MAGIC;
-    float exact = core_fma(-turns, FUSED_HALF_PI_1, x),
-          r = core_fma(-turns, FUSED_HALF_PI_2, exact);
-    float rest = core_fma(turns, FUSED_HALF_PI_3, core_fma(turns, FUSED_HALF_PI_2, r - exact));
+    float exact = core_fma(-turns, FUSED_HALF_PI_1, x), next = turns * FUSED_HALF_PI_2,
+          r = exact - next;
+    /* Beside a multiple of pi/2 r is much smaller than both, and exact, but r - exact would not be. */
+    float lost = (exact - r) - next, next_rest = core_fma(turns, FUSED_HALF_PI_2, -next);
+    float rest = core_fma(turns, FUSED_HALF_PI_3, next_rest) - lost;
     return (Turned){r, rest, r * r, single_bits(shifted)};
 }
 
@@ -146,8 +148,9 @@ CORE float fused_angle(float low, float high, int is_middle, uint32_t turned, ui
     float across_rest = is_middle ? (high - sum) + low : 0.0f;
     float up = single_flip(is_middle ? high - low : low, sign), t = up / across, z = t * t;
     float inverse = single_from_bits(0x7ef30000u - single_bits(across));
-    float rest = core_fma(-t, across_rest, core_fma(-t, across, up)) * inverse;
-    float near = base + t, lost = ((base - near) + t) + core_fma(base, SINGLE_PI_LACKS, rest);
+    float rest = core_fma(-t, across_rest * inverse, base * SINGLE_PI_LACKS);
+    float near = base + t,
+          lost = ((base - near) + t) + core_fma(core_fma(-t, across, up), inverse, rest);
     return near + core_fma(-t * z, FUSED_POLY(5, z, SINGLE_ATAN), lost);
 }
 

@@ -10,6 +10,12 @@
 #    define RT_HAS_WIDE_LANES 0
 #endif
 
+/* Whether functions of 16 lanes leave zmm16 to zmm31, k4 to k7 and rsi as they are, as LLVM's convention intel_ocl_bicc expects besides what
+ * the usual one does: then kernels need not store and load what they keep across calls. */
+#ifndef RT_KEEPS_REGISTERS
+#    define RT_KEEPS_REGISTERS 0
+#endif
+
 /* Clang passes such vectors only to functions that are declared for the CPU. */
 #if RT_HAS_WIDE_LANES && defined(__clang__)
 #    define RT_ON_AVX2   __attribute__((target("avx2")))

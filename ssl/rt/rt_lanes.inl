@@ -39,6 +39,17 @@ static inline int any_lane(Lanes lanes)
 #endif
 }
 
+/* What stands around calls of functions outside of this file, which keep neither rsi nor, by chance, use the others. */
+#if RT_LANES == 16 && RT_KEEPS_REGISTERS
+#    define BEFORE_OTHERS()                                                                            \
+        uint64_t rsi;                                                                              \
+        __asm__ volatile("mov %%rsi, %0" : "=r"(rsi))
+#    define AFTER_OTHERS() __asm__ volatile("mov %0, %%rsi" : : "r"(rsi))
+#else
+#    define BEFORE_OTHERS() (void)0
+#    define AFTER_OTHERS()  (void)0
+#endif
+
 #define RT_TOTAL1(name, f)                                                                         \
     LANES LANE_NAME(f)(LANES all)                                                                  \
     {                                                                                              \
@@ -60,8 +71,10 @@ static inline int any_lane(Lanes lanes)
     static __attribute__((noinline)) LANES other_##f(LANES all)                                    \
     {                                                                                              \
         Lanes x = {all}, out;                                                                      \
+        BEFORE_OTHERS();                                                                           \
         for (uint32_t i = 0; i < RT_LANES; ++i)                                                    \
             out.at[i] = rt_##f(x.at[i]);                                                           \
+        AFTER_OTHERS();                                                                            \
         return out.all;                                                                            \
     }                                                                                              \
     LANES LANE_NAME(f)(LANES all)                                                                  \
@@ -81,8 +94,10 @@ static inline int any_lane(Lanes lanes)
             out.at[i] = CORE_IS_NEAR_ANGLE(x.at[i]) ? out.at[i] : core_far_##f(x.at[i]);           \
             others.flags[i] = (!CORE_IS_NEAR_ANGLE(x.at[i]) & !CORE_IS_ANGLE(x.at[i]));                      \
         }                                                                                          \
+        BEFORE_OTHERS();                                                                           \
         for (uint32_t i = 0; i < RT_LANES && any_lane(others); ++i)                                \
             out.at[i] = rt_##f(x.at[i]);                                                           \
+        AFTER_OTHERS();                                                                            \
         return out.all;                                                                            \
     }                                                                                              \
     LANES LANE_NAME(f)(LANES all)                                                                  \
@@ -106,8 +121,10 @@ static inline int any_lane(Lanes lanes)
     static __attribute__((noinline)) LANES other_##f(LANES all_x, LANES all_y)                     \
     {                                                                                              \
         Lanes x = {all_x}, y = {all_y}, out;                                                       \
+        BEFORE_OTHERS();                                                                           \
         for (uint32_t i = 0; i < RT_LANES; ++i)                                                    \
             out.at[i] = rt_##f(x.at[i], y.at[i]);                                                  \
+        AFTER_OTHERS();                                                                            \
         return out.all;                                                                            \
     }                                                                                              \
     LANES LANE_NAME(f)(LANES all_x, LANES all_y)                                                   \

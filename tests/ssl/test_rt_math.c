@@ -347,6 +347,23 @@ static void test_sine_and_cosine_together(void **state)
     check_sine_and_cosine(fused, rt_fused_sincos, rt_fused_sin, rt_fused_cos);
 }
 
+/* The floats around multiples of pi/2, where nearly all bits of an angle cancel. */
+static void test_angles_beside_zeros(void **state)
+{
+    static const struct {
+        float (*get)(float);
+        double (*want)(double);
+    } functions[] = {{rt_sin, sin}, {rt_cos, cos}, {rt_fused_sin, sin}, {rt_fused_cos, cos}};
+    (void)state;
+    for (uint32_t quarter = 1; quarter < 2000; ++quarter)
+        for (uint32_t i = 0; i < 5; ++i) {
+            float x = from_bits(bits_of((float)(quarter * 1.5707963267948966)) + i - 2);
+            for (uint32_t k = 0; k < SORT_COUNT_OF(functions); ++k)
+                if (error_ulp(functions[k].get(x), functions[k].want((double)x)) > 0.9)
+                    fail_msg("function %u of %a is %a", k, (double)x, (double)functions[k].get(x));
+        }
+}
+
 /* Against the C library's. */
 static void test_fused_multiply_add(void **state)
 {
@@ -412,12 +429,89 @@ static void test_all_floats(void **state)
     assert_int_equal(check_all(chosen), 0);
 }
 
+/* --- registers -------------------------------------------------------------------------------------- */
+
+#if RT_KEEPS_REGISTERS
+/* A call: of what, with what arguments, and where rt_sincos writes; then what the registers held: `upper` what all of zmm16 to zmm31 have, `masks` what k4
+ * to k7 have. */
+typedef struct Call {
+    void (*function)(void);
+    float *memory;
+    uint64_t masks, rsi;
+    float x[WIDEST], y[WIDEST];
+    uint32_t upper[WIDEST];
+} Call;
+_Static_assert(offsetof(Call, rsi) == 24 && offsetof(Call, y) == 96 && offsetof(Call, upper) == 160,
+               "the assembler's offsets");
+
+static __attribute__((target("avx512f"))) bool keeps_registers(Call *call)
+{
+    __asm__ volatile(
+        "mov %%rsp, %%rbx\n sub $256, %%rsp\n and $-64, %%rsp\n"
+        "vmovups 32(%[call]), %%zmm0\n vmovups 96(%[call]), %%zmm1\n mov 8(%[call]), %%rdi\n"
+        ".irp r,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+        "vpternlogd $255, %%zmm\\r, %%zmm\\r, %%zmm\\r\n .endr\n"
+        "kxnorw %%k0, %%k0, %%k4\n kmovw %%k4, %%k5\n kmovw %%k4, %%k6\n kmovw %%k4, %%k7\n"
+        "mov $12345, %%rsi\n call *(%[call])\n"
+        ".irp r,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+        "vpandd %%zmm\\r, %%zmm16, %%zmm16\n .endr\n"
+        "kandw %%k4, %%k5, %%k5\n kandw %%k6, %%k7, %%k7\n kandw %%k5, %%k7, %%k7\n"
+        "kmovw %%k7, %%eax\n mov %%rax, 16(%[call])\n mov %%rsi, 24(%[call])\n"
+        "vmovups %%zmm16, 160(%[call])\n mov %%rbx, %%rsp\n vzeroupper\n"
+        :
+        : [call] "r"(call)
+        : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc",
+          "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+          "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20",
+          "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30",
+          "xmm31", "k4", "k5", "k6", "k7");
+    bool is_kept = call->masks == 0xffff && call->rsi == 12345;
+    for (uint32_t i = 0; i < WIDEST; ++i)
+        is_kept = is_kept && call->upper[i] == UINT32_MAX;
+    return is_kept;
+}
+#endif
+
+/* With arguments of all kinds, also such as go through the functions of one lane. */
+static void test_registers_are_kept(void **state)
+{
+    (void)state;
+#if RT_KEEPS_REGISTERS
+    static void (*const functions[])(void) = {
+#    define RT_MATH1(name, f) (void (*)(void)) rt_##f##_16,
+#    define RT_MATH2          RT_MATH1
+#    define RT_WITH_FUSED
+#    include "ssl/rt/rt_math.inc"
+#    undef RT_WITH_FUSED
+#    undef RT_MATH1
+#    undef RT_MATH2
+        (void (*)(void))rt_sincos_16, (void (*)(void))rt_fused_sincos_16,
+        (void (*)(void))rt_fma_16};
+    if (width_count() < WIDTHS)
+        skip();
+    for (uint64_t round = 0; round < 2000; ++round)
+        for (uint32_t k = 0; k < SORT_COUNT_OF(functions); ++k) {
+            float memory[WIDEST];
+            Call call = {.function = functions[k], .memory = memory};
+            for (uint32_t i = 0; i < WIDEST; ++i) {
+                call.x[i] = sample(hash_mix64(round * WIDEST + i));
+                call.y[i] = sample(hash_mix64(~(round * WIDEST + i)));
+            }
+            assert_true(keeps_registers(&call));
+        }
+#else
+    skip();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registers_are_kept),
         cmocka_unit_test(test_functions_of_one_argument),
         cmocka_unit_test(test_functions_of_two_arguments),
         cmocka_unit_test(test_sine_and_cosine_together),
+        cmocka_unit_test(test_angles_beside_zeros),
         cmocka_unit_test(test_fused_multiply_add),
         cmocka_unit_test(test_exact_results),
     };
