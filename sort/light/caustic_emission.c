@@ -550,20 +550,13 @@ static bool leave_mesh(const CausticEmission *e, uint32_t index, const Sphere *a
                        const LightEmissionDraw *draw, EmittedRay *ray, float3 *out_n)
 {
     const Source *s = source_at(e, index);
-    float3 p[3];
+    float3 across;
     ASSERT(source_is_triangles(s) && rest >= 0.0 && rest < 1.0);
     uint32_t k = light_interval(&e->sums[e->first_sum[index]], s->triangle_count, rest);
-    float2 b = warp_triangle(draw->place);
-    ray->value = LIGHT_VALUE_MESH;
-    ray->instance = s->instance;
-    ray->triangle = s->triangles[k];
-    ray->b1 = b.x, ray->b2 = b.y;
-    scene_triangle_at(e->lights->scene, s->instance, ray->triangle, draw->time, p);
-    float3 edge1 = f3_sub(p[1], p[0]), edge2 = f3_sub(p[2], p[0]), across = f3_cross(edge1, edge2);
+    float3 P = light_triangle_place(e->lights->scene, s, k, draw, ray, &across);
     float length = f3_length(across);
     if (!(length > 0.0f))
         return false;
-    float3 P = f3_madd(f3_madd(p[0], b.x, edge1), b.y, edge2);
     ray->direction = aim(at, P, draw->direction);
     *out_n = f3_scale(across, 1.0f / length);
     float3 n = f3_dot(*out_n, ray->direction) < 0.0f ? f3_neg(*out_n) : *out_n;

@@ -284,17 +284,10 @@ static bool sample_mesh(const LightEmission *e, uint32_t source, const LightEmis
 {
     const Source *s = &e->lights->sources[source];
     double unused, part;
-    float3 p[3];
+    float3 across;
     uint32_t k = find(&e->sums[e->first_sum[source]], s->triangle_count, rest, &unused, &part);
     uint32_t sides = e->sides[source];
-    float2 b = warp_triangle(draw->place);
-    ray->value = LIGHT_VALUE_MESH;
-    ray->instance = s->instance;
-    ray->triangle = s->triangles[k];
-    ray->b1 = b.x, ray->b2 = b.y;
-    scene_triangle_at(e->lights->scene, s->instance, ray->triangle, draw->time, p);
-    float3 edge1 = f3_sub(p[1], p[0]), edge2 = f3_sub(p[2], p[0]);
-    float3 across = f3_cross(edge1, edge2);
+    float3 P = light_triangle_place(e->lights->scene, s, k, draw, ray, &across);
     float area2 = f3_length(across);
     if (!(area2 > 0.0f) || !(part > 0.0))
         return false;
@@ -303,7 +296,7 @@ static bool sample_mesh(const LightEmission *e, uint32_t source, const LightEmis
     bool is_both = sides == (LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK);
     if (sides == LIGHT_EMITS_BACK || (is_both && draw->side < 0.5f))
         n = f3_neg(n);
-    ray->from = light_rounded_place(f3_madd(f3_madd(p[0], b.x, edge1), b.y, edge2), n, 0.0f);
+    ray->from = light_rounded_place(P, n, 0.0f);
     double flux = send_from_surface(NULL, n, draw->direction, ray) * (is_both ? 2.0 : 1.0);
     set_power(ray, spectrum_splat(1.0f), 0.5 * (double)area2 * flux, part * chance);
     return true;
