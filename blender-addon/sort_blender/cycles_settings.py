@@ -1,4 +1,4 @@
-"""Bounces, clamps and the pixel filter, as the scene has them for Cycles.
+"""Bounces, clamps, path guiding and the pixel filter, as the scene has them for Cycles.
 
 When a scene is switched to SORT for the first time, it gets these; a button in the Light Paths panel takes them again. A
 render does not wait for that: what the artist has not set counts as Cycles has it, so that `blender -b file.blend -E SORT`
@@ -19,14 +19,15 @@ FILTERS = {"BLACKMAN_HARRIS": "blackman-harris", "GAUSSIAN": "gaussian", "BOX": 
 BOX_WIDTH = 1.0  # of Cycles' box filter, whatever its setting says
 
 # By setting of SORT that is no row of the renderer's table: its value in the settings of Cycles.
-FILM: dict[str, Callable] = {
+OPTIONS: dict[str, Callable] = {
+    "use_guiding": lambda cycles: getattr(cycles, "use_guiding", False),
     "pixel_filter": lambda cycles: FILTERS.get(cycles.pixel_filter_type, "blackman-harris"),
     "filter_width": lambda cycles: BOX_WIDTH if cycles.pixel_filter_type == "BOX" else cycles.filter_width,
 }
 
 
 def _sources() -> dict[str, Callable]:
-    return render_settings.of_cycles() | FILM
+    return render_settings.of_cycles() | OPTIONS
 
 
 def taken_from(scene: bpy.types.Scene) -> dict:
@@ -37,7 +38,7 @@ def taken_from(scene: bpy.types.Scene) -> dict:
 
 def _limited(settings: bpy.types.PropertyGroup, name: str, value: object) -> object:
     limits = settings.bl_rna.properties[name]
-    return value if isinstance(value, str) else min(max(value, limits.hard_min), limits.hard_max)
+    return value if isinstance(value, (str, bool)) else min(max(value, limits.hard_min), limits.hard_max)
 
 
 def unset_taken_from(scene: bpy.types.Scene) -> dict:
@@ -45,10 +46,10 @@ def unset_taken_from(scene: bpy.types.Scene) -> dict:
     return {name: value for name, value in taken_from(scene).items() if not scene.sort.is_property_set(name)}
 
 
-def film_of(scene: bpy.types.Scene) -> SimpleNamespace:
-    """The settings of FILM that a render of `scene` uses."""
+def options_of(scene: bpy.types.Scene) -> SimpleNamespace:
+    """The settings of OPTIONS that a render of `scene` uses."""
     taken = unset_taken_from(scene)
-    return SimpleNamespace(**{name: taken.get(name, getattr(scene.sort, name)) for name in FILM})
+    return SimpleNamespace(**{name: taken.get(name, getattr(scene.sort, name)) for name in OPTIONS})
 
 
 def take(scene: bpy.types.Scene, is_anew: bool) -> None:
@@ -58,7 +59,7 @@ def take(scene: bpy.types.Scene, is_anew: bool) -> None:
 
 
 class SORT_OT_take_cycles_settings(bpy.types.Operator):
-    """Take bounces, clamps, Filter Glossy and the pixel filter from the settings of Cycles"""
+    """Take bounces, clamps, Filter Glossy, path guiding and the pixel filter from the settings of Cycles"""
     bl_idname = "sort.take_cycles_settings"
     bl_label = "Take Cycles' Settings"
     bl_options = {"UNDO"}

@@ -41,10 +41,12 @@ def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[st
     one that is rendered, whose samples may be others. report: hears what cannot be had. is_bake: it has neither
     pixel filter nor denoising, and shows light."""
     settings, render = scene.sort, scene.render
-    film = cycles_settings.film_of(scene)
+    taken = cycles_settings.options_of(scene)
     options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode]
     if not is_bake:
-        options += [*integrator_options(settings), "--pixel-filter", film.pixel_filter]
+        options += [*integrator_options(settings), "--pixel-filter", taken.pixel_filter]
+    if taken.use_guiding and not is_bake and not is_preview and settings.integrator == "path":
+        options += ["--guiding", "on"]
     if settings.mip_bias:
         options += ["--mip-bias", f"{settings.mip_bias:g}"]
     denoising: list[str] = []
@@ -59,7 +61,7 @@ def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[st
         options += ["--cpu", settings.cpu]
     return process.RenderJob(
         program=program, package=folder / "package", picture=folder / "picture.exr", stats=folder / "stats.json",
-        filter_width_px=0 if is_bake else FILTER_WIDTHS_PX[film.pixel_filter] * film.filter_width,
+        filter_width_px=0 if is_bake else FILTER_WIDTHS_PX[taken.pixel_filter] * taken.filter_width,
         texture_memory_mib=settings.texture_memory_mib, texture_folder=process.filesystem_root(),
         threads=render.threads if render.threads_mode == "FIXED" else 0,
         layers=tuple(sorted(layers - {""})), options=tuple(options),

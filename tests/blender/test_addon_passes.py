@@ -222,6 +222,31 @@ class PassTest(unittest.TestCase):
             self.assertEqual(words[words.index(pair[0]) + 1], pair[1])
         np.testing.assert_allclose(picture[24, 24, :3], (0.5, 1, 0.5), atol=0.01)  # y up, (n + 1) / 2
 
+    def test_guiding_is_of_final_pictures(self):
+        from sort_blender import job
+        settings = self.scene.sort
+
+        def is_guided(**how):
+            return "--guiding" in job.make_job(self.scene, kit.RENDERER, kit.FOLDER, set(), **how).arguments()
+
+        self.assertFalse(is_guided())
+        self.scene.cycles.use_guiding = True  # as long as SORT's own is not set
+        try:
+            self.assertTrue(is_guided())
+            settings.use_guiding = False
+            self.assertFalse(is_guided())
+            plain, settings.use_guiding = kit.render(), True
+            self.assertTrue(is_guided() and not is_guided(is_preview=True) and not is_guided(is_bake=True))
+            guided = kit.render()
+            self.assertTrue((plain != guided).any())
+            self.assertAlmostEqual(float(plain[..., :3].mean() / guided[..., :3].mean()), 1, delta=0.05)
+            settings.integrator = "normal"
+            self.assertFalse(is_guided())
+        finally:
+            settings.property_unset("use_guiding")
+            settings.property_unset("integrator")
+            self.scene.cycles.use_guiding = False
+
     def test_light_tracing_of_a_usual_scene(self):
         """Settings that it refuses are off, and a lamp's light has the brightness of path tracing."""
         lamp = kit.add("Lamp", bpy.data.lights.new("Lamp", "POINT"), (0, 0, 3))
