@@ -15,7 +15,7 @@ enum {
     QUADS_A_REGION = 24,   /* that the limit has room for */
     FIRST_DEPTH = 3,       /* of the quadtree that first records fall into */
     GRID_CELLS_MAX = 4096, /* for each side */
-    GRID_BYTES_MAX = GRID_CELLS_MAX * GUIDE_SIDES * sizeof(uint32_t)
+    GRID_BYTES_MAX = sizeof(uint32_t) * GRID_CELLS_MAX * GUIDE_SIDES
 };
 #define NEAREST 256.0f /* of distances that are told apart, in parts of the field's length */
 
