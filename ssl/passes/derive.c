@@ -360,6 +360,8 @@ static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList
         derive_kernel(&d, kernel);
     if (!d.has_failed)
         derive_merge(&d);
+    if (!d.has_failed)
+        derive_limit_plain(&d);
     m->derivatives.count = m->diff_facts.count = 0;
     if (d.has_failed)
         return STATUS_SOURCE;

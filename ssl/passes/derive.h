@@ -24,6 +24,12 @@ typedef struct RecursiveDerivative {
     bool is_backward;
 } RecursiveDerivative;
 
+/* A derivative that has a plain form, and what it was before. */
+typedef struct PlainForm {
+    IrFuncId id;
+    IrFunc *guarded;
+} PlainForm;
+
 /* A forward derivative with one direction, of which one with more can be made. */
 typedef struct ForwardDerivative {
     IrFuncId id;
@@ -45,6 +51,7 @@ typedef struct Derive {
     recursive_derivatives; /* those from `recursive_done` on are to be built */
     uint32_t recursive_done;
     ARRAY(ForwardDerivative) forward_derivatives;
+    ARRAY(PlainForm) plain_forms;
     const IrDiffFacts *facts; /* of the function that is derived, for messages */
     /* [texture]: 1 + the texture of its texels' tangents; 0: these are constant. NULL: of all. Forward, for a host. */
     const uint32_t *tangent_textures;
@@ -107,6 +114,8 @@ uint8_t *derive_used_results(IrModule *m, IrFuncId id);
 /* Puts a form without guards before the derivative `id`, which is built, where that pays. used[result]: of the others the bits are
  * unspecified. */
 void derive_plain(Derive *d, IrFuncId id, const uint8_t *used);
+/* Takes all plain forms out again if the program, with all calls expanded, has got long with them. All derivatives are built. */
+void derive_limit_plain(Derive *d);
 
 /* --- derive_merge.c --- */
 /* Fills the body of a forward derivative and ends it: its parameters and results, then further tangents of both, as many

@@ -20,7 +20,10 @@ enum {
     ELEMENTS_MAX = 256,      /* of arrays that loops change, of which there would be two */
     RESULTS_MAX = 64,        /* that are asked whether they are finite */
     GUARDS_MIN = 6,          /* fewer cost as much as the question */
-    GUARDS_IN_LOOP = 16      /* for how many one in a loop counts */
+    GUARDS_IN_LOOP = 16,     /* for how many one in a loop counts */
+    /* A program with plain forms has no more instructions, as SSL_MAX_INSTRUCTIONS counts. LLVM may have four for each, and
+     * can compile those. What is longer has no plain forms. */
+    EXPANDED_MAX = SSL_MAX_CODE / 4
 };
 
 static bool is_guard(const IrInst *inst)
@@ -298,6 +301,17 @@ void derive_plain(Derive *d, IrFuncId id, const uint8_t *used)
         if (asked[i])
             count += ir_is_array(f->result_types[i]) ? ir_count(f->result_types[i]) : 1;
     }
-    if (count > 0 && count <= RESULTS_MAX)
-        build_both(m, id, guarded, &r, asked);
+    if (count == 0 || count > RESULTS_MAX)
+        return;
+    array_push(m->arena, &d->plain_forms, ((PlainForm){id, m->funcs.data[id]}));
+    build_both(m, id, guarded, &r, asked);
+}
+
+void derive_limit_plain(Derive *d)
+{
+    IrModule *m = d->module;
+    if (d->plain_forms.count == 0 || ir_expanded_size(m) <= EXPANDED_MAX)
+        return;
+    for (uint32_t i = 0; i < d->plain_forms.count; ++i)
+        m->funcs.data[d->plain_forms.data[i].id] = d->plain_forms.data[i].guarded;
 }

@@ -73,7 +73,7 @@ static bool is_kept(const IrModule *m, const uint8_t *recursive, IrFuncId id)
     return m->funcs.data[id] && (id == m->entry || recursive[id]);
 }
 
-static Status check_extent_of(const IrModule *m, const uint8_t *recursive, DiagList *diags)
+static Extent extent_of_all(const IrModule *m, const uint8_t *recursive)
 {
     Extent *known = ARENA_ARRAY(m->arena, Extent, m->funcs.count), all = {0};
     for (IrFuncId id = 1; id < m->funcs.count; ++id) {
@@ -83,6 +83,12 @@ static Status check_extent_of(const IrModule *m, const uint8_t *recursive, DiagL
         all.size += e.size;
         all.nesting = e.nesting > all.nesting ? e.nesting : all.nesting;
     }
+    return all;
+}
+
+static Status check_extent_of(const IrModule *m, const uint8_t *recursive, DiagList *diags)
+{
+    Extent all = extent_of_all(m, recursive);
     Span span = ir_func(m, m->entry)->span;
     if (all.size > SSL_MAX_INSTRUCTIONS)
         report(diags, KERNEL_TOO_LARGE, span, arena_printf(m->arena, "%d", SSL_MAX_INSTRUCTIONS));
@@ -92,6 +98,11 @@ static Status check_extent_of(const IrModule *m, const uint8_t *recursive, DiagL
     else
         return STATUS_OK;
     return STATUS_SOURCE;
+}
+
+uint64_t ir_expanded_size(const IrModule *m)
+{
+    return extent_of_all(m, ir_recursive_funcs(m)).size;
 }
 
 Status ir_check_extent(const IrModule *m, DiagList *diags)

@@ -90,6 +90,8 @@ Status ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries, 
 /* inline.c: replaces every call of a function that is not recursive by its body; only the entry and the recursive
  * functions remain. STATUS_SOURCE: the result would be too large. */
 Status ir_inline(IrModule *m, DiagList *diags) SORT_MUST_CHECK;
+/* Returns how many instructions the module has with all calls expanded, as SSL_MAX_INSTRUCTIONS counts them. */
+uint64_t ir_expanded_size(const IrModule *m);
 /* Returns the error that ir_inline would return, without changing the module. */
 Status ir_check_extent(const IrModule *m, DiagList *diags) SORT_MUST_CHECK;
 

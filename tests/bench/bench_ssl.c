@@ -145,7 +145,7 @@ static void bench_compile(void)
     } generated[] = {
         {"200, texture", 200, DEMAND_SOME},       {"C: 2000, no texture", 2000, DEMAND_NONE},
         {"D: 2000, texture", 2000, DEMAND_SOME},  {"E: 2000, folds to zero", 2000, DEMAND_CONSTANT},
-        {"2000, all shadowed", 2000, DEMAND_ALL}, {"10000, all shadowed", 10000, DEMAND_ALL},
+        {"2000, all shadowed", 2000, DEMAND_ALL}, {"4000, all shadowed", 4000, DEMAND_ALL},
     };
     for (uint32_t i = 0; i < SORT_COUNT_OF(generated); ++i) {
         char *text =

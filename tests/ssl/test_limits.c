@@ -883,10 +883,40 @@ static void test_chains_take_no_square(void **state)
     }
 }
 
+/* --- derivatives ------------------------------------------------------------------------------- */
+
+enum { DERIVATIVE_STEPS = 60, DERIVATIVE_CALLS = 48 };
+
+static void write_derivatives(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(
+        out, "[Differentiable] float f(float x, float y) { float a = x, b = y, c = x + y;\n");
+    for (uint32_t i = 0; i < DERIVATIVE_STEPS; ++i)
+        strbuf_append_c(out, i % 3 == 0   ? "a = a * b + c * 0.3;\n"
+                             : i % 3 == 1 ? "b = sin(b * 0.5 + c) * a;\n"
+                                          : "c = c / (1.5 + a * a) - b;\n");
+    strbuf_append_c(out, "return a * b + c; }\n" BEGIN);
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_printf(out, "x += fwd_diff(f)(diff_pair(x, 1.0), diff_pair(x + %u.0, 2.0)).d;\n", i);
+    strbuf_append_c(out, END);
+}
+
+/* Derivatives may have a second form, but no program gets too long by it. */
+static void test_plain_forms_fit(void **state)
+{
+    SORT_UNUSED(state);
+    LimitCase how = {.write = write_derivatives};
+    StrBuf said = {0};
+    if (attempt(&how, DERIVATIVE_CALLS, &said) != STATUS_OK)
+        fail_msg("%s", strbuf_text(&said));
+    strbuf_free(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_limit_fires), cmocka_unit_test(test_work_grows_as_the_source),
-        cmocka_unit_test(test_long_code_is_cut), cmocka_unit_test(test_chains_take_no_square)};
+        cmocka_unit_test(test_long_code_is_cut), cmocka_unit_test(test_chains_take_no_square),
+        cmocka_unit_test(test_plain_forms_fit)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
