@@ -69,13 +69,15 @@ static RandomVerdict build(Check *c, const SslUnit *unit, const SslBuildDesc *ho
 }
 
 /* The seed says how: summaries merged or not, switches baked, derivatives only where the source asks, and how
- * many lanes are computed at once with optimisation; without it's one, code with real branches. */
+ * many lanes are computed at once with optimisation; without it's one, code with real branches. What is known of arguments,
+ * merged summaries and baked switches, decides what derivatives of [Fused] shaders fuse, so that is the same for both builds then. */
 static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[2],
                             SslConstant *constants)
 {
     static const uint32_t lanes[4] = {1, 4, 8, 16};
     uint64_t bits = c->seed * 0x9e3779b97f4a7c15u >> 40;
     uint32_t count = 0;
+    bool is_fused = c->shader->is_fused;
     for (uint32_t i = 0; i < unit->param_count; ++i)
         if (c->param[i].type <= SSL_FLOAT)
             constants[count++] = (SslConstant){unit->params[i].name, c->param[i]};
@@ -85,10 +87,10 @@ static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[
                                               : bits >> 8 & 1 ? 3
                                                               : 0,
                                 .lanes = i ? lanes[bits >> 6 & 3] : 1,
-                                .merged_summaries = bits >> i & 1,
+                                .merged_summaries = bits >> (is_fused ? 0 : i) & 1,
                                 .output_derivatives = i == 0 || (bits >> 2 & 3) != 0,
                                 .constants = constants,
-                                .constant_count = bits >> (4 + i) & 1 ? count : 0};
+                                .constant_count = bits >> (is_fused ? 4 : 4 + i) & 1 ? count : 0};
 }
 
 /* One program of so many has gradients over edges, and another one is filtered: five kernels more each. */
