@@ -182,7 +182,7 @@ CORE float core_fused_atan2(float y, float x)
     int32_t at_least = b > FUSED_RATIO_MIN ? b : FUSED_RATIO_MIN,
             high = a > at_least ? a : at_least, low = a > b ? b : a;
     return copysignf(fused_angle(single_from_bits((uint32_t)low), single_from_bits((uint32_t)high),
-                                 low + one_exponent > high, a > b ? SINGLE_SIGN : 0,
+                                 low > high - one_exponent, a > b ? SINGLE_SIGN : 0,
                                  single_bits(x) & SINGLE_SIGN),
                      y);
 }
