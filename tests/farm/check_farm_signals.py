@@ -124,8 +124,9 @@ def held(farm):
 
 def everybody_hears_it(folder):
     """As Ctrl-C of a terminal and scancel have it. A renderer that is told twice must not give up its checkpoint."""
+    samples = 2000  # more than a quick machine takes before it is told
     sequence(folder, 1)
-    farm = plan(folder, 900, "--parts", 1, "--checkpoint-interval", 1000, frames="1")
+    farm = plan(folder, samples, "--parts", 1, "--checkpoint-interval", 1000, frames="1")
     before = 0
     for number, words in ((signal.SIGINT, ["run", farm, "0001/part/0"]), (signal.SIGTERM, ["submit", farm, "--local"])):
         process = started(farm, *words)
@@ -136,7 +137,7 @@ def everybody_hears_it(folder):
         assert records(farm)[-1]["outcome"] == "go_on" and records(farm)[-1]["cpu_seconds"] > 0, records(farm)[-1]
     check_nothing_left(farm)
     run(FARM, "submit", farm, "--local")
-    assert picture(folder, 1) == single(folder, 1, 900)
+    assert picture(folder, 1) == single(folder, 1, samples)
 
 
 def what_nohup_ignores(folder):
