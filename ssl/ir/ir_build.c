@@ -425,10 +425,10 @@ static bool has_fused_body(IrOp op)
     }
 }
 
-static IrValue build(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count)
+static IrValue build_with(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args,
+                          uint32_t arg_count)
 {
     IrType type = result_type(b, op, args);
-    uint64_t imm = b->module->is_fused && has_fused_body(op) ? IR_FUSED : 0;
     IrValue result;
     ir_build_inst(b,
                   &(IrNewInst){.op = op,
@@ -439,6 +439,12 @@ static IrValue build(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_co
                                .result_count = 1},
                   &result);
     return result;
+}
+
+static IrValue build(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_count)
+{
+    uint64_t imm = b->module->is_fused && has_fused_body(op) ? IR_FUSED : 0;
+    return build_with(b, op, imm, args, arg_count);
 }
 
 IrValue ir_build1(IrBuilder *b, IrOp op, IrValue x)
@@ -463,18 +469,7 @@ IrValue ir_build_select(IrBuilder *b, IrValue cond, IrValue x, IrValue y)
 
 IrValue ir_build_guard(IrBuilder *b, IrValue cond, IrValue x, IrValue y)
 {
-    IrType type = IR_FLOAT;
-    const IrValue args[3] = {cond, x, y};
-    IrValue result;
-    ir_build_inst(b,
-                  &(IrNewInst){.op = IR_SELECT,
-                               .imm = IR_GUARD,
-                               .args = args,
-                               .types = &type,
-                               .arg_count = 3,
-                               .result_count = 1},
-                  &result);
-    return result;
+    return build_with(b, IR_SELECT, IR_GUARD, (IrValue[]){cond, x, y}, 3);
 }
 
 IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint32_t count)

@@ -291,9 +291,8 @@ void derive_plain(Derive *d, IrFuncId id, const uint8_t *used)
     for (IrInstId i = 1; i < guarded->insts.count; ++i)
         if (is_guard(ir_inst(guarded, i)) && c.map[ir_inst(guarded, i)->result_first])
             r.reached[c.map[ir_inst(guarded, i)->result_first]] = 1;
-    if (!find_reach(&r)) {
+    if (!find_reach(&r))
         return;
-    }
     uint8_t *asked = ARENA_ARRAY(m->arena, uint8_t, f->result_count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->result_count; ++i) {
