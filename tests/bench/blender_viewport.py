@@ -8,9 +8,7 @@ SORT_VIEWPORT_EDITS: how many edits (500); below 100 nothing else is measured, a
 import math
 import os
 import statistics
-import sys
 import time
-import traceback
 import types
 
 import bpy
@@ -18,6 +16,7 @@ import mathutils
 import numpy as np
 
 import blender_scene as kit
+import stepping
 
 EDITS = int(os.environ.get("SORT_VIEWPORT_EDITS", "500"))
 IS_SHORT = EDITS < 100 or "SORT_VIEWPORT_MEMORY" in os.environ
@@ -265,31 +264,4 @@ def steps():
     yield from memory()
 
 
-running = None
-
-
-def tick():
-    global running
-    code = 0
-    try:
-        if running is None:
-            kit.install()
-            running = steps()
-        next(running)
-        stage.step()
-        return 0.001
-    except StopIteration:
-        print("OK")
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    os._exit(code)
-
-
-if HAS_WINDOW:
-    bpy.context.preferences.view.show_splash = False
-    bpy.app.timers.register(tick, first_interval=0.5)
-else:
-    while True:
-        time.sleep(tick())
+stepping.run(steps, 0.001, between=stage.step, has_window=HAS_WINDOW)

@@ -7,13 +7,12 @@ show, such as that of an installation):
 import os
 import pathlib
 import subprocess
-import sys
 import time
-import traceback
 
 import bpy
 
 import blender_scene as kit
+import stepping
 
 IMAGES = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 WAIT_S = 120
@@ -138,26 +137,4 @@ def steps():
     yield from photograph("blender-viewport.jpg")
 
 
-running = None
-
-
-def tick():
-    global running
-    code = 0
-    try:
-        if running is None:
-            kit.install()
-            running = steps()
-        next(running)
-        return 0.05
-    except StopIteration:
-        print("OK")
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    os._exit(code)
-
-
-bpy.context.preferences.view.show_splash = False
-bpy.app.timers.register(tick, first_interval=0.5)
+stepping.run(steps, 0.05)

@@ -4,14 +4,13 @@ renders and is cancelled, a preview of a material. Steps run from a timer, since
 import os
 import pathlib
 import subprocess
-import sys
 import time
-import traceback
 
 import bpy
 import numpy as np
 
 import blender_scene as kit
+import stepping
 
 WAIT_S = 60  # for anything
 PRESS_S = 4  # after so long without an effect a key is pressed again
@@ -212,26 +211,4 @@ def steps():
     yield from until(reddish)
 
 
-running = None
-
-
-def tick():
-    global running
-    try:
-        if running is None:
-            kit.install()
-            running = steps()
-        next(running)
-        return 0.05
-    except StopIteration:
-        print("OK")
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    os._exit(code)
-
-
-bpy.context.preferences.view.show_splash = False  # it would take the first key
-bpy.app.timers.register(tick, first_interval=0.5)
+stepping.run(steps, 0.05)
