@@ -80,8 +80,8 @@ class SortSceneSettings(bpy.types.PropertyGroup):
         name="Integrator", items=INTEGRATORS, description="Light, or a view that shows mistakes")
     use_guiding: bpy.props.BoolProperty(
         name="Path Guiding", default=False,
-        description="Learn where light comes from before a final picture, and send paths there. Rooms that are lit through a window have half the noise in "
-                    "a quarter more time; where light comes from everywhere it costs a tenth to four tenths of the time, for nothing")
+        description="Learn where light comes from before a final picture, and send paths there. Rooms that are lit through a window take a quarter "
+                    "less time for the same noise; where light comes from everywhere it costs a tenth to four tenths more, for nothing")
     texture_memory_mib: bpy.props.IntProperty(
         name="Memory (MiB)", default=1024, min=1, max=1 << 24, soft_max=65536,
         description="Budget of the texture cache; never exceeded. Textures are paged in from disk. Less memory takes more time, "
