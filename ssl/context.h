@@ -28,15 +28,18 @@ typedef struct UnitSource {
 struct SslUnit {
     SslContext *ctx; /* borrowed: outlives units */
     atomic_uint holders;
-    Arena *arena;        /* owned; has all memory below and the unit itself */
-    IrModule *module;    /* as lowered */
+    Arena *arena; /* owned; has all memory below and the unit itself */
+    IrModule *
+        lowered; /* with what the source says of derivatives: groups are linked of it, and derivatives are taken of it */
+    IrModule
+        *module; /* with the derivatives that the source takes; `lowered` itself if it takes none */
     SslFaultInfo *fault; /* [module->fault_sites.count]; filled in while the DiagList exists */
     UnitSource *sources;
     uint32_t source_count;
     uint32_t file_end; /* larger than every file number in its spans */
-    SslUnit **parts;   /* references to the units of a group, which own strings and sources */
+    SslUnit **parts; /* references to the units that it is made of, which own strings and sources */
     uint32_t part_count;
-    bool is_derivative; /* ssl_unit_differentiate made it */
+    bool is_derivative; /* ssl_unit_differentiate made it, or one of its parts */
     uint32_t nesting;   /* depth of groups inside this one; 0 for a shader */
 };
 
@@ -49,6 +52,8 @@ struct SslProgram {
     SslFaultInfo *fault; /* [info.fault_site_count] */
 };
 
+/* Completes a linked unit, which has `lowered`, its parts and their sources: builds `module` and `fault`. */
+Status unit_complete(SslUnit *unit, DiagList *diags) SORT_MUST_CHECK;
 /* Describes a fault site of the unit, or a site that a pass added for a place in the unit's source. */
 SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site);
 /* Appends the diagnostics of passes over a copy of the unit's IR to the host's list, which may differ from the list

@@ -22,6 +22,7 @@ typedef struct Derivation {
     ARRAY(SslParamInfo) params;
     ARRAY(SslAttributeInfo) attributes;
     ARRAY(const char *) textures;
+    ARRAY(uint32_t) texture_ids; /* empty: none is bound */
     ARRAY(SslOutputInfo) results;
     ARRAY(IrOutput) rows;
     ARRAY(IrKernelInput) seeds;
@@ -251,6 +252,8 @@ static void add_seed_texture(Derivation *d, const char *name, const Port *port)
     IrKernelInput seed = port->value;
     seed.index = d->textures.count;
     array_push(d->m->arena, &d->textures, name);
+    if (d->m->info.texture_ids)
+        array_push(d->m->arena, &d->texture_ids, (uint32_t)SSL_TEXTURE_UNBOUND);
     array_push(d->m->arena, &d->seeds, seed);
 }
 
@@ -352,6 +355,8 @@ static void copy_interface(Derivation *d)
         array_push(arena, &d->attributes, info->attributes[i]);
     for (uint32_t i = 0; i < info->texture_count; ++i)
         array_push(arena, &d->textures, info->textures[i]);
+    for (uint32_t i = 0; i < info->texture_count && info->texture_ids; ++i)
+        array_push(arena, &d->texture_ids, info->texture_ids[i]);
 }
 
 /* Puts the textures of tangents, which have no metadata, behind those of the shader. */
@@ -364,6 +369,7 @@ static void set_textures(Derivation *d)
         info->texture_metadata = metadata;
     }
     info->textures = d->textures.data;
+    info->texture_ids = d->texture_ids.data;
     info->texture_count = d->textures.count;
 }
 

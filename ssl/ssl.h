@@ -350,9 +350,9 @@ typedef struct SslDerivativeDesc {
  * "pixel()", whole numbers that differ from pixel to pixel, with derivatives. Wherever X is read it is X + u noise(X), where u is
  * drawn from -0.5 to 0.5 for each pixel, seed and number, and is the same in all units of one shader with the same inputs.
  *
- * The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a
+ * Of a group, too, whose parameters and textures are called "node.X". The rules are those of fwd_diff and bwd_diff, and functions need no mark. A gradient that overflows is infinite or NaN; a
  * tangent is then 0. `diags` may get errors S08xx (STATUS_SOURCE). Other errors are in `err`: STATUS_NOT_FOUND, STATUS_INVALID
- * (no derivative; nothing given, or twice), STATUS_UNSUPPORTED (a texture in several directions, a group, a derivative),
+ * (no derivative; nothing given, or twice), STATUS_UNSUPPORTED (a texture in several directions, a derivative, a group with one),
  * STATUS_NO_MEMORY.
  * The caller owns *out_unit. */
 Status ssl_unit_differentiate(const SslUnit *unit, const SslDerivativeDesc *how, DiagList *diags,

@@ -1,6 +1,7 @@
 /* Compiling a source to a unit. A unit owns one arena with all its memory. When memory runs out in any function below,
  * the arena's jump returns to this file, which frees the arena as a whole. */
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "base/check.h"
 #include "ssl/context.h"
 #include "ssl/derivative.h"
@@ -51,40 +52,47 @@ typedef struct Compile {
     const SslSource *src;
     DiagList *diags;
     Arena *arena;
-    const SslDerivativeDesc *derivative; /* NULL: the shader itself */
-    SslUnit *unit;                       /* in the arena */
-    Error *err;                          /* what `derivative` has wrong */
+    SslUnit *unit; /* in the arena */
 } Compile;
 
-/* Filters what is to be filtered, and builds what fwd_diff and bwd_diff stand for, and the derivative that the host asks for. */
-static Status derive(const Compile *c, IrModule *m)
+/* Reports an error of a pass that is a defect of it. */
+static Status check_pass(Status status, const Error *err, const IrModule *m, DiagList *diags)
+{
+    if (status != STATUS_INTERNAL)
+        return status;
+    report(diags, INTERNAL, ir_func(m, m->entry)->span, err->text);
+    return STATUS_SOURCE;
+}
+
+/* Builds what fwd_diff and bwd_diff in the source stand for. */
+static Status build_derivatives(SslUnit *unit, DiagList *diags)
 {
     Error err = {0};
-    Status status = ir_filter(m, c->diags, &err);
-    if (status == STATUS_OK)
-        status = c->derivative ? derivative_take(m, c->derivative, c->diags, &err)
-                               : ir_derive(m, c->diags, &err);
-    if (status == STATUS_OK || status == STATUS_SOURCE || status == STATUS_NO_MEMORY)
-        return status;
-    if (status != STATUS_INTERNAL) {
-        *c->err = err;
-        return status;
-    }
-    report(c->diags, INTERNAL, ir_func(m, m->entry)->span, err.text);
-    return STATUS_SOURCE;
+    unit->module = unit->lowered;
+    if (unit->lowered->derivatives.count == 0)
+        return STATUS_OK;
+    unit->module = ir_module_clone(unit->lowered, unit->arena);
+    return check_pass(ir_derive(unit->module, diags, &err), &err, unit->module, diags);
+}
+
+static SslUnit *new_unit(SslContext *ctx, Arena *arena)
+{
+    SslUnit *unit = ARENA_NEW(arena, SslUnit);
+    unit->ctx = ctx;
+    unit->arena = arena;
+    atomic_init(&unit->holders, 1);
+    return unit;
 }
 
 static Status compile(void *data)
 {
     Compile *c = data;
-    SslUnit *unit = c->unit = ARENA_NEW(c->arena, SslUnit);
-    unit->ctx = c->ctx;
-    unit->arena = c->arena;
-    atomic_init(&unit->holders, 1);
-    TRY(lower_shader(c->ctx->lib, &c->ctx->tables, c->src, c->arena, c->diags, &unit->module));
-    TRY(derive(c, unit->module));
-    unit->is_derivative = c->derivative != NULL;
     const SslSource *src = c->src;
+    SslUnit *unit = c->unit = new_unit(c->ctx, c->arena);
+    Error err = {0};
+    TRY(lower_shader(c->ctx->lib, &c->ctx->tables, src, c->arena, c->diags, &unit->lowered));
+    TRY(check_pass(ir_filter(unit->lowered, c->diags, &err), &err, unit->lowered, c->diags));
+    TRY(build_derivatives(unit, c->diags));
     unit->sources = ARENA_NEW(c->arena, UnitSource);
     unit->source_count = 1;
     unit->sources[0] =
@@ -97,59 +105,135 @@ static Status compile(void *data)
     return diag_list_failed(c->diags) ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
-static Status run_compile(Compile *c, SslUnit **out_unit)
-{
-    *out_unit = NULL;
-    c->arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
-    if (!c->arena)
-        return STATUS_NO_MEMORY;
-    Status status = memory_guard_run(c->arena, NULL, compile, c);
-    if (status == STATUS_OK)
-        *out_unit = c->unit;
-    else
-        arena_destroy(c->arena);
-    return status;
-}
-
 Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags, SslUnit **out_unit)
 {
     Compile c = {.ctx = ctx, .src = src, .diags = diags};
-    return run_compile(&c, out_unit);
+    *out_unit = NULL;
+    c.arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!c.arena)
+        return STATUS_NO_MEMORY;
+    Status status = memory_guard_run(c.arena, NULL, compile, &c);
+    if (status == STATUS_OK)
+        *out_unit = c.unit;
+    else
+        arena_destroy(c.arena);
+    return status;
 }
 
-/* The IR of a unit has lost what the source says of derivatives (detach, functions with derivatives of their own), so the
- * source is compiled again. */
+/* --- derivatives ---------------------------------------------------------------------------------- */
+
+typedef struct Differentiation {
+    const SslUnit *of;
+    const SslDerivativeDesc *how;
+    DiagList *diags;
+    Arena *arena;
+    SslUnit *unit; /* in the arena */
+    Error *err;
+} Differentiation;
+
+static Status differentiate(void *data)
+{
+    Differentiation *d = data;
+    const SslUnit *of = d->of;
+    SslUnit *unit = d->unit = new_unit(of->ctx, d->arena);
+    IrModule *m = unit->lowered = unit->module = ir_module_clone(of->lowered, d->arena);
+    TRY(check_pass(derivative_take(m, d->how, d->diags, d->err), d->err, m, d->diags));
+    unit->sources = of->sources;
+    unit->source_count = of->source_count;
+    unit->file_end = of->file_end;
+    unit->nesting = of->nesting;
+    unit->is_derivative = true;
+    unit->fault = ARENA_ARRAY(d->arena, SslFaultInfo, m->fault_sites.count);
+    for (uint32_t i = 0; i < m->fault_sites.count; ++i)
+        unit->fault[i] = ssl_unit_fault(of, &m->fault_sites.data[i]);
+    unit->parts = ARENA_NEW(d->arena, SslUnit *);
+    unit->parts[0] = ssl_unit_retain(cast_away_const(of)); /* changes only the reference count */
+    unit->part_count = 1;
+    return STATUS_OK;
+}
+
 Status ssl_unit_differentiate(const SslUnit *unit, const SslDerivativeDesc *how, DiagList *diags,
                               SslUnit **out_unit, Error *err)
 {
     *out_unit = NULL;
     CHECK(how->size_bytes == sizeof *how);
-    if (unit->part_count)
-        return error_set(err, STATUS_UNSUPPORTED,
-                         "'%s' is a group, which has no derivatives: take those of its shaders",
-                         unit->module->info.name);
+    const char *name = unit->module->info.name;
     if (unit->is_derivative)
         return error_set(
             err, STATUS_UNSUPPORTED,
-            "'%s' is a derivative already: take derivatives of derivatives by fwd_diff "
-            "and bwd_diff in the source",
-            unit->module->info.name);
-    const SslSource source = {.name = unit->sources[0].name,
-                              .text = unit->sources[0].text,
-                              .shader = unit->module->info.name};
+            "'%s' %s: take derivatives of derivatives by fwd_diff and bwd_diff in the source", name,
+            unit->nesting ? "has a derivative among its units" : "is a derivative already");
     Error own = {0};
-    Compile c = {.ctx = unit->ctx,
-                 .src = &source,
-                 .diags = diags,
-                 .derivative = how,
-                 .err = err ? err : &own};
-    Status status = run_compile(&c, out_unit);
+    Differentiation d = {
+        .of = unit, .how = how, .diags = diag_list_create(), .err = err ? err : &own};
+    d.arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    Status status =
+        d.arena && d.diags ? memory_guard_run(d.arena, NULL, differentiate, &d) : STATUS_NO_MEMORY;
+    if (d.diags)
+        unit_forward_diags(unit, d.diags, diags);
+    if (status == STATUS_OK && (diag_list_failed(d.diags) || diag_list_failed(diags))) {
+        status = STATUS_NO_MEMORY;
+        ssl_unit_release(d.unit);
+    } else if (status == STATUS_OK) {
+        *out_unit = d.unit;
+    } else {
+        arena_destroy(d.arena);
+    }
+    diag_list_destroy(d.diags);
     if (status == STATUS_NO_MEMORY)
         return error_set(err, status, "out of memory");
     return status == STATUS_SOURCE
-               ? error_set(err, status, "the derivative of '%s' has errors", source.shader)
+               ? error_set(err, status, "the derivative of '%s' has errors", name)
                : status;
 }
+
+/* --- groups --------------------------------------------------------------------------------------- */
+
+/* Describes a fault site of a group as its part does, whose file numbers follow those of the parts before it. */
+static SslFaultInfo fault_of_part(const SslUnit *unit, const IrFaultSite *site)
+{
+    uint32_t base = 1, k = 0;
+    while (k + 1 < unit->part_count && site->span.file >= base + unit->parts[k]->file_end)
+        base += unit->parts[k++]->file_end;
+    IrFaultSite own = *site;
+    if (own.span.file)
+        own.span.file -= base;
+    SslFaultInfo fault = ssl_unit_fault(unit->parts[k], &own);
+    fault.span = site->span;
+    return fault;
+}
+
+typedef struct Completion {
+    SslUnit *unit;
+    DiagList *diags;
+} Completion;
+
+static Status complete(void *data)
+{
+    const Completion *c = data;
+    SslUnit *unit = c->unit;
+    TRY(build_derivatives(unit, c->diags));
+    const IrModule *m = unit->module;
+    unit->fault = ARENA_ARRAY(unit->arena, SslFaultInfo, m->fault_sites.count);
+    for (uint32_t i = 0; i < m->fault_sites.count; ++i)
+        unit->fault[i] = fault_of_part(unit, &m->fault_sites.data[i]);
+    return STATUS_OK;
+}
+
+Status unit_complete(SslUnit *unit, DiagList *diags)
+{
+    Completion c = {unit, diag_list_create()};
+    if (!c.diags)
+        return STATUS_NO_MEMORY;
+    Status status = memory_guard_run(unit->arena, NULL, complete, &c);
+    unit_forward_diags(unit, c.diags, diags);
+    if (status == STATUS_OK && (diag_list_failed(c.diags) || diag_list_failed(diags)))
+        status = STATUS_NO_MEMORY;
+    diag_list_destroy(c.diags);
+    return status;
+}
+
+/* --- places ---------------------------------------------------------------------------------------- */
 
 static bool is_same_site(const SslFaultInfo *known, const IrFaultSite *site)
 {

@@ -138,8 +138,7 @@ static Status link_body(void *data)
     unit->ctx = job->linker->ctx;
     unit->arena = job->arena;
     atomic_init(&unit->holders, 1);
-    TRY(group_emit(g, unit));
-    return diag_list_failed(g->diags) ? STATUS_NO_MEMORY : STATUS_OK;
+    return group_emit(g, unit);
 }
 
 static Status link_group(Linker *l, const SslGroupDesc *desc, uint32_t depth, SslUnit **out_unit)
@@ -150,6 +149,8 @@ static Status link_group(Linker *l, const SslGroupDesc *desc, uint32_t depth, Ss
         return STATUS_NO_MEMORY;
     Job job = {.linker = l, .desc = desc, .depth = depth, .arena = arena};
     Status status = memory_guard_run(arena, NULL, link_body, &job);
+    if (status == STATUS_OK)
+        status = unit_complete(job.unit, l->diags);
     if (status == STATUS_OK)
         *out_unit = job.unit;
     else if (job.unit)

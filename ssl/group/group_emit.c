@@ -15,7 +15,6 @@ typedef struct Emit {
     ARRAY(const char *) textures;
     ARRAY(uint32_t) texture_ids;
     ARRAY(SslAttributeInfo) attributes;
-    ARRAY(SslFaultInfo) faults;
     ARRAY(UnitSource) sources;
     ARRAY(SslUnit *) parts; /* the units; indices equal those of the parts of the link */
     IrValue **results;      /* [node]: the results of its unit's entry */
@@ -129,7 +128,7 @@ static void read_input(Emit *e, const GroupNode *node, uint32_t input, IrValue *
     GroupType to = group_param_type(&node->info->params[input]);
     if (from->node != GROUP_NONE) {
         const GroupNode *source = &e->g->nodes[from->node];
-        uint32_t first = source->unit->module->outputs.data[from->output].result_first;
+        uint32_t first = source->unit->lowered->outputs.data[from->output].result_first;
         group_convert(b, group_output_type(&source->info->outputs[from->output]), to,
                       e->results[from->node] + first, out);
     } else if (from->param != GROUP_NONE) {
@@ -158,14 +157,8 @@ static uint32_t part_of(Emit *e, SslUnit *unit)
         source.file += file_base;
         array_push(e->arena, &e->sources, source);
     }
-    for (uint32_t i = 0; i < unit->module->fault_sites.count; ++i) {
-        SslFaultInfo fault = unit->fault[i];
-        if (fault.span.file)
-            fault.span.file += file_base;
-        array_push(e->arena, &e->faults, fault);
-    }
     array_push(e->arena, &e->parts, unit);
-    return ir_link_part(e->link, unit->module, file_base);
+    return ir_link_part(e->link, unit->lowered, file_base);
 }
 
 /* Returns the slot of an attribute. All nodes share the rows of the host's table; a declared attribute is the node's own. */
@@ -207,7 +200,7 @@ static void emit_node(Emit *e, uint32_t index)
     uint32_t *attributes = ARENA_ARRAY(e->arena, uint32_t, node->info->attribute_count);
     for (uint32_t i = 0; i < node->info->attribute_count; ++i)
         attributes[i] = add_attribute(e, node, i);
-    const IrModule *module = node->unit->module;
+    const IrModule *module = node->unit->lowered;
     e->results[index] =
         ARENA_ARRAY(e->arena, IrValue, ir_func(module, module->entry)->result_count);
     ir_link_instance(e->link, part_of(e, node->unit), texture_base, attributes, inputs,
@@ -256,7 +249,7 @@ static void emit_outputs(Emit *e)
         if (output->node == GROUP_NONE) {
             read_param(e, output->output, to);
         } else {
-            const IrModule *module = g->nodes[output->node].unit->module;
+            const IrModule *module = g->nodes[output->node].unit->lowered;
             memcpy(to, e->results[output->node] + module->outputs.data[output->output].result_first,
                    count * sizeof *to);
         }
@@ -272,12 +265,14 @@ static void hold_parts(Emit *e)
     ASSERT(!e->unit->parts);
     SslUnit *unit = e->unit;
     unit->parts = e->parts.data;
-    unit->fault = e->faults.data;
     unit->sources = e->sources.data;
     unit->source_count = e->sources.count;
+    e->m->is_fused = e->parts.count > 0;
     for (uint32_t i = 0; i < e->parts.count; ++i) {
         ssl_unit_retain(e->parts.data[i]);
         ++unit->part_count;
+        unit->is_derivative = unit->is_derivative || e->parts.data[i]->is_derivative;
+        e->m->is_fused = e->m->is_fused && e->parts.data[i]->lowered->is_fused;
         if (unit->nesting <= e->parts.data[i]->nesting)
             unit->nesting = e->parts.data[i]->nesting + 1;
     }
@@ -289,7 +284,7 @@ Status group_emit(const Group *g, SslUnit *unit)
     const char *name = g->desc->name ? g->desc->name : "group";
     Emit e = {.g = g, .unit = unit, .arena = unit->arena};
     unit->file_end = 1;
-    e.m = unit->module = ir_module_create(e.arena);
+    e.m = unit->lowered = ir_module_create(e.arena);
     e.m->globals = tables->globals;
     e.m->closures = tables->closures;
     e.m->questions = tables->questions;
@@ -315,6 +310,8 @@ Status group_emit(const Group *g, SslUnit *unit)
     e.m->info.attributes = e.attributes.data;
     e.m->info.attribute_count = e.attributes.count;
     hold_parts(&e);
+    if (e.m->derivatives.count > 0)
+        return STATUS_OK; /* ir_derive completes the module */
     Error err = {0};
     if (ir_verify(e.m, &err) == STATUS_OK)
         return STATUS_OK;

@@ -150,6 +150,16 @@ static IrFunc *copy_func(Arena *arena, const IrFunc *from)
     return to;
 }
 
+static void copy_diff_facts(Arena *arena, IrDiffFacts *facts)
+{
+    IrPort *ports = copy_bytes(arena, facts->ports, facts->port_count, sizeof *ports);
+    for (uint32_t i = 0; i < facts->port_count; ++i)
+        ports[i].active =
+            copy_bytes(arena, ports[i].active, ports[i].leaf_count, sizeof *ports[i].active);
+    facts->ports = ports;
+    facts->name = copy_text(arena, facts->name);
+}
+
 IrModule *ir_module_clone(const IrModule *m, Arena *arena)
 {
     IrModule *to = ARENA_NEW(arena, IrModule);
@@ -176,5 +186,9 @@ IrModule *ir_module_clone(const IrModule *m, Arena *arena)
         site->wrap_t = copy_text(arena, site->wrap_t);
     }
     COPY_ARRAY(arena, &to->fault_sites, &m->fault_sites);
+    COPY_ARRAY(arena, &to->derivatives, &m->derivatives);
+    COPY_ARRAY(arena, &to->diff_facts, &m->diff_facts);
+    for (uint32_t i = 0; i < m->diff_facts.count; ++i)
+        copy_diff_facts(arena, &to->diff_facts.data[i]);
     return to;
 }

@@ -230,10 +230,9 @@ typedef struct IrModule {
     ARRAY(IrTable) tables;
     ARRAY(SslTextureSite) texture_sites;
     ARRAY(IrFaultSite) fault_sites;
-    /* From lowering to derive.c; empty afterwards. */
+    /* From lowering to derive.c; empty afterwards. A derivative that is listed has no function yet. */
     ARRAY(IrDerivative) derivatives;
     ARRAY(IrDiffFacts) diff_facts;
-    bool has_detach;
     bool
         is_fused; /* [Fused]: what is built from now on has fused multiply-adds (ir_arith.h) and bodies of rt_fused.inc */
     ARRAY(IrFilterNote) filter_notes; /* of [Filtered] functions */

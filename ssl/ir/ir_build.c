@@ -519,7 +519,6 @@ IrValue ir_build_detach(IrBuilder *b, IrValue v)
 {
     IrType type = ir_build_type(b, v);
     IrValue result;
-    b->module->has_detach = true;
     ir_build_inst(
         b,
         &(IrNewInst){

@@ -7,6 +7,9 @@
 typedef struct Part {
     const IrModule *from;
     uint32_t file_base, fault_base, table_base;
+    const IrDerivative *
+        *derivative; /* [function]: it is this one, which is not built; NULL: it is there */
+    const IrDiffFacts **facts; /* [function]; NULL: none */
     bool *has_textures; /* [function]: it, or what it calls, looks up textures or attributes */
     IrFuncId *shared;   /* [function]: its number in the linked module; 0: not there yet */
 } Part;
@@ -47,9 +50,17 @@ IrBuilder *ir_link_builder(IrLink *link)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static bool looks_up(const IrFunc *f, const bool *has_textures)
+static bool looks_up(const Part *part, IrFuncId id)
 {
-    for (IrInstId i = 1; i < f->insts.count; ++i) {
+    const bool *has_textures = part->has_textures;
+    if (part->derivative[id])
+        return has_textures[part->derivative[id]->of];
+    const IrDiffFacts *facts = part->facts[id];
+    if (facts && (has_textures[facts->forward] || has_textures[facts->backward] ||
+                  has_textures[facts->substitute]))
+        return true;
+    const IrFunc *f = part->from->funcs.data[id];
+    for (IrInstId i = 1; f && i < f->insts.count; ++i) {
         const IrInst *inst = ir_inst(f, i);
         if (ir_has_texture_site((IrOp)inst->op) || inst->op == IR_ATTRIBUTE ||
             (inst->op == IR_CALL && has_textures[inst->imm]))
@@ -59,21 +70,20 @@ static bool looks_up(const IrFunc *f, const bool *has_textures)
 }
 
 /* Iterates to a fixed point, because a callee may stand before or after its caller. */
-static bool *find_textures(const IrModule *from, Arena *arena)
+static void find_textures(Part *part)
 {
-    bool *has_textures = ARENA_ARRAY(arena, bool, from->funcs.count);
+    const IrModule *from = part->from;
+    bool *has_textures = part->has_textures;
     bool has_changed = from->texture_sites.count > 0 || from->info.attribute_count > 0;
     while (has_changed) {
         has_changed = false;
         for (IrFuncId id = 1; id < from->funcs.count; ++id) {
-            if (!from->funcs.data[id] || has_textures[id] ||
-                !looks_up(from->funcs.data[id], has_textures))
+            if (has_textures[id] || !looks_up(part, id))
                 continue;
             has_textures[id] = true;
             has_changed = true;
         }
     }
-    return has_textures;
 }
 
 static Span shift_span(Span span, uint32_t file_base)
@@ -86,12 +96,20 @@ static Span shift_span(Span span, uint32_t file_base)
 uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base)
 {
     IrModule *m = link->module;
+    uint32_t count = from->funcs.count;
     Part part = {.from = from,
                  .file_base = file_base,
                  .fault_base = m->fault_sites.count,
                  .table_base = m->tables.count,
-                 .has_textures = find_textures(from, m->arena),
-                 .shared = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
+                 .derivative = ARENA_ARRAY(m->arena, const IrDerivative *, count),
+                 .facts = ARENA_ARRAY(m->arena, const IrDiffFacts *, count),
+                 .has_textures = ARENA_ARRAY(m->arena, bool, count),
+                 .shared = ARENA_ARRAY(m->arena, IrFuncId, count)};
+    for (uint32_t i = 0; i < from->derivatives.count; ++i)
+        part.derivative[from->derivatives.data[i].id] = &from->derivatives.data[i];
+    for (uint32_t i = 0; i < from->diff_facts.count; ++i)
+        part.facts[from->diff_facts.data[i].func] = &from->diff_facts.data[i];
+    find_textures(&part);
     for (uint32_t i = 0; i < from->tables.count; ++i)
         array_push(m->arena, &m->tables, from->tables.data[i]);
     for (uint32_t i = 0; i < from->fault_sites.count; ++i) {
@@ -143,23 +161,67 @@ static IrFuncId find_origin(const IrLink *link, const void *origin)
     return 0;
 }
 
+static IrFuncId take_if_any(IrLink *link, const Shift *shift, IrFuncId id)
+{
+    return id ? take_function(link, shift, id) : 0;
+}
+
+/* Adds what the part knows of a function to the linked module, unless a part of the same library function did. */
+static void take_facts(IrLink *link, const Shift *shift, const IrDiffFacts *from, IrFuncId taken)
+{
+    IrModule *m = link->module;
+    uint32_t at = 0;
+    while (at < m->diff_facts.count && m->diff_facts.data[at].func != taken)
+        ++at;
+    if (at < m->diff_facts.count)
+        return;
+    IrDiffFacts facts = *from;
+    facts.func = taken;
+    facts.span = shift_span(from->span, shift->part->file_base);
+    facts.forward = facts.backward = facts.substitute = 0;
+    array_push(m->arena, &m->diff_facts, facts);
+    facts.forward = take_if_any(link, shift, from->forward); /* which may move the list */
+    facts.backward = take_if_any(link, shift, from->backward);
+    facts.substitute = take_if_any(link, shift, from->substitute);
+    m->diff_facts.data[at] = facts;
+}
+
+/* Fills in a function whose id is new. */
+static void add_function(IrLink *link, const Shift *shift, IrFuncId id, IrFuncId taken)
+{
+    IrModule *m = link->module;
+    const IrDerivative *derivative = shift->part->derivative[id];
+    if (derivative) {
+        IrFuncId of = take_function(link, shift, derivative->of);
+        array_push(m->arena, &m->derivatives, ((IrDerivative){taken, of, derivative->is_backward}));
+        return;
+    }
+    const IrFunc *from = ir_func(shift->part->from, id);
+    if (from->origin && !shift->part->has_textures[id])
+        array_push(m->arena, &link->origins, (Origin){from->origin, taken});
+    IrFunc *copy = shifted_copy(link, shift, from);
+    m->funcs.data[taken] = copy;
+}
+
 /* Returns the id of a part's function in the linked module. The id is assigned before the function is copied, because it
  * may call itself. */
 static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id)
 {
-    ASSERT(id && id < shift->part->from->funcs.count && shift->part->from->funcs.data[id]);
     const Part *part = shift->part;
+    ASSERT(id && id < part->from->funcs.count && (ir_func(part->from, id) || part->derivative[id]));
     const IrFunc *from = ir_func(part->from, id);
     IrFuncId *known = part->has_textures[id] ? &shift->own[id] : &part->shared[id];
-    if (!*known && !part->has_textures[id])
-        *known = find_origin(link, from->origin);
     if (*known)
         return *known;
-    IrFuncId taken = *known = ir_reserve_func(link->module);
-    if (from->origin && !part->has_textures[id])
-        array_push(link->module->arena, &link->origins, (Origin){from->origin, taken});
-    IrFunc *copy = shifted_copy(link, shift, from);
-    link->module->funcs.data[taken] = copy;
+    IrFuncId taken = from && !part->has_textures[id] ? find_origin(link, from->origin) : 0;
+    bool is_new = taken == 0;
+    if (is_new)
+        taken = ir_reserve_func(link->module);
+    *known = taken;
+    if (is_new)
+        add_function(link, shift, id, taken);
+    if (part->facts[id])
+        take_facts(link, shift, part->facts[id], taken);
     return taken;
 }
 

@@ -3,7 +3,8 @@
  * passes see one function.
  *
  * A function that an entry calls is copied once per module. If it looks up textures or attributes, it is copied
- * once per instance, because each instance has its own. A function of the standard library is copied once.
+ * once per instance, because each instance has its own. A function of the standard library is copied once. Derivatives that a
+ * part takes are listed in the linked module, with what its source says of the functions (IrModule.derivatives, diff_facts).
  *
  *   begin; for each instance in order: add (inputs are values of the entry); end with the results
  *

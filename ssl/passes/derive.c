@@ -321,32 +321,6 @@ static void make(Order *o, uint32_t derivative)
         derive_build(d, made.id, f, made.is_backward);
 }
 
-/* --- what remains ----------------------------------------------------------------------------- */
-
-static bool drop_detach(IrClone *c, IrInstId id)
-{
-    const IrInst *inst = ir_inst(c->from, id);
-    if (inst->op != IR_DETACH)
-        return false;
-    c->map[inst->result_first] = c->map[ir_args(c->from, inst)[0]];
-    return true;
-}
-
-static void drop_detaches(IrModule *m)
-{
-    static const IrCloneHooks hooks = {.visit = drop_detach};
-    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
-        const IrFunc *f = m->funcs.data[id];
-        bool has_any = false;
-        for (IrInstId i = 1; f && i < f->insts.count; ++i)
-            has_any = has_any || ir_inst(f, i)->op == IR_DETACH;
-        if (!has_any)
-            continue;
-        IrClone c = ir_clone_func(m, f, id, &hooks, NULL);
-        ir_clone_body(&c);
-    }
-}
-
 static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList *diags, Error *err)
 {
     Derive d = {.module = m, .diags = diags, .recursive_count = m->funcs.count};
@@ -365,9 +339,6 @@ static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList
     m->derivatives.count = m->diff_facts.count = 0;
     if (d.has_failed)
         return STATUS_SOURCE;
-    if (m->has_detach)
-        drop_detaches(m);
-    m->has_detach = false;
     if (has_derivatives) {
         ir_reach(m, NULL, NULL); /* drops what was lowered for derivatives alone */
         ir_mark_recursion(m);
@@ -379,7 +350,7 @@ static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList
 
 Status ir_derive(IrModule *m, DiagList *diags, Error *err)
 {
-    if (m->derivatives.count == 0 && !m->has_detach)
+    if (m->derivatives.count == 0)
         return STATUS_OK;
     return derive_all(m, NULL, diags, err);
 }

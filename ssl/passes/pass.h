@@ -57,7 +57,7 @@ typedef struct IrKernelDerivative {
 Status ir_derive_kernel(IrModule *m, const IrKernelDerivative *how, DiagList *diags,
                         Error *err) SORT_MUST_CHECK;
 
-/* specialise.c: replaces reads of the named parameters by constants, and rebuilds as ir_rebuild does. */
+/* specialise.c: replaces reads of the named parameters by constants, drops detach, and rebuilds as ir_rebuild does. */
 void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
 
 /* split_arrays.c: replaces each float array that is only accessed at constant indices by those of its elements

@@ -1,5 +1,5 @@
-/* Binds parameters to constants, and closure parameters without a wire to the null closure. The builder folds the
- * consequences. Code that a constant switches off disappears, because of an IF with a constant condition only one
+/* Binds parameters to constants, and closure parameters without a wire to the null closure, and drops detach, of which only
+ * derivatives that are built by now take notice. The builder folds the consequences. Code that a constant switches off disappears, because of an IF with a constant condition only one
  * arm is copied. Dead code is left out. */
 #include "base/check.h"
 #include "ssl/passes/pass.h"
@@ -17,6 +17,10 @@ static bool bind_read(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
     const SslValue *const *bound = c->data;
+    if (inst->op == IR_DETACH) {
+        c->map[inst->result_first] = c->map[ir_args(c->from, inst)[0]];
+        return true;
+    }
     if (inst->op == IR_PARAM && ir_type(c->from, inst->result_first) == IR_CLOSURE) {
         c->map[inst->result_first] = ir_build_zero(c->to, IR_CLOSURE);
         return true;

@@ -157,6 +157,24 @@ static void collect(Run *run, const char *result, const SslProgramInfo *info,
     }
 }
 
+/* Gives the tangents of a forward derivative, each by the first letters and the digits of its parameter's name, which are the same by hand. */
+static void aim(const SslProgram *program, void *params)
+{
+    const SslUnitInfo *info = ssl_program_info(program)->unit;
+    for (uint32_t i = 0; i < info->param_count; ++i) {
+        const char *name = info->params[i].name;
+        if (strncmp(name, "tangent(", 8) != 0)
+            continue;
+        uint64_t sum = 0;
+        for (const char *at = name; *at; ++at)
+            sum = hash_mix64(sum + (*at == '.' ? '_' : (uint64_t)*at));
+        SslValue value = {.type = info->params[i].type};
+        for (uint32_t k = 0; k < ssl_type_scalars(value.type); ++k)
+            value.f[k] = (float)(hash_mix64(sum + k) >> 40) / (float)(1 << 23) - 1.0f;
+        assert_int_equal(ssl_params_set(program, params, i, &value, NULL), STATUS_OK);
+    }
+}
+
 /* Lane 0 of one block. */
 static void run_program(const SslProgram *program, uint64_t seed, Run *out)
 {
@@ -166,15 +184,20 @@ static void run_program(const SslProgram *program, uint64_t seed, Run *out)
     float *block = mem_alloc_aligned(1 << 14, 64);
     char *result = mem_alloc_aligned(info->result_stride_bytes + 64, 64);
     void *params = mem_alloc_aligned(info->params_bytes + 64, 64);
+    float *tangents = mem_alloc_aligned(info->attributes_stride_bytes + 64, 64); /* of x */
+    for (uint32_t i = 0; i < info->attributes_stride_bytes / sizeof(float); ++i)
+        tangents[i] = 0.75f;
     uint32_t *textures = MEM_ARRAY(uint32_t, info->unit->texture_count + 1);
     memset(out, 0, sizeof *out);
     memset(result, 0, info->result_stride_bytes);
     fill_globals(block, seed);
     ssl_params_init(program, params);
+    aim(program, params);
     const SslBatch batch = {.globals = block,
                             .live = &live,
                             .result = result,
                             .params = params,
+                            .attributes = tangents,
                             .textures = textures,
                             .services = &services,
                             .host = (SslHost *)(void *)out,
@@ -188,6 +211,7 @@ static void run_program(const SslProgram *program, uint64_t seed, Run *out)
     }
     mem_free(block);
     mem_free(result);
+    mem_free(tangents);
     mem_free(params);
     mem_free(textures);
 }
@@ -198,6 +222,14 @@ typedef struct Port {
     const char *name;
     SslType type;
 } Port;
+
+/* What comes before all shaders. */
+static const char functions[] =
+    "texture2d image;\n"
+    "diff_pair<float> turned_forward(diff_pair<float> x) { return diff_pair(x.p, 0.5 * x.d); }\n"
+    "[ForwardDerivative(turned_forward)] float turned(float x) { return x; }\n"
+    "[Differentiable] float risen(float x) { return x * x * cos(x); }\n"
+    "[Differentiable] float seen(float s) { return texture2d_sample<image>(s * s, 0.25).r; }\n";
 
 /* Each is a shader, and a function for the shader by hand. */
 static const struct {
@@ -227,6 +259,18 @@ static const struct {
      {{"u", SSL_FLOAT}, {"v", SSL_FLOAT}},
      {{"c", SSL_COLOR}}},
     {"slope", "{ o = float3(ddx(a), ddy(a), a); }", {{"a", SSL_FLOAT}}, {{"o", SSL_FLOAT3}}},
+    {"turn",
+     "{ o = turned(a) * detach(b); }",
+     {{"a", SSL_FLOAT}, {"b", SSL_FLOAT}},
+     {{"o", SSL_FLOAT}}},
+    {"rise",
+     "{ o = b + fwd_diff(risen)(diff_pair(a, 1.0)).d; }",
+     {{"a", SSL_FLOAT}, {"b", SSL_FLOAT}},
+     {{"o", SSL_FLOAT}}},
+    {"edge",
+     "{ o = a + detach(fwd_diff(seen)(diff_pair(a, 1.0)).d); }",
+     {{"a", SSL_FLOAT}},
+     {{"o", SSL_FLOAT}}},
 };
 
 enum { KINDS = SORT_COUNT_OF(kinds), NODES_MAX = 24 };
@@ -335,7 +379,7 @@ static void make_random(RandomGroup *g, Random *r, SslUnit *const *units)
     }
     for (uint32_t i = count - 3; i < count; ++i)
         add_output(g, &outs, i, &kinds[kind_of[i]].outputs[0]);
-    strbuf_append_c(&g->by_hand, "texture2d image;\n");
+    strbuf_append_c(&g->by_hand, functions);
     for (uint32_t kind = 0; kind < KINDS; ++kind) {
         strbuf_printf(&g->by_hand, "void f_%s(", kinds[kind].name);
         print_signature(&g->by_hand, kind, false);
@@ -375,12 +419,69 @@ static void make_units(SslUnit *units[KINDS])
 {
     for (uint32_t kind = 0; kind < KINDS; ++kind) {
         StrBuf text = {0};
-        strbuf_printf(&text, "texture2d image;\nshader %s(", kinds[kind].name);
+        strbuf_printf(&text, "%sshader %s(", functions, kinds[kind].name);
         print_signature(&text, kind, true);
         strbuf_printf(&text, ")\n%s\n", kinds[kind].body);
         units[kind] = compile(strbuf_text(&text), NULL);
         strbuf_free(&text);
     }
+}
+
+enum { CODE_BYTES = 8 };
+
+/* Takes a forward derivative of all outputs by the global x and by all parameters that the group has, of the group itself or of the code
+ * by hand. Returns NULL if an operation has none; out_code is that of the error. */
+static SslUnit *differentiate(const SslUnit *unit, const SslUnit *linked, char out_code[CODE_BYTES])
+{
+    enum { INPUTS_MAX = NODES_MAX * 4 };
+    const SslUnitInfo *info = ssl_unit_info(linked);
+    static char names[INPUTS_MAX][16];
+    SslDerivativeInput inputs[INPUTS_MAX + 1] = {{SSL_INPUT_GLOBAL, "x"}};
+    const char *outputs[NODES_MAX * 2];
+    SslDerivativeDesc how = {.size_bytes = sizeof how,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .input_count = 1,
+                             .output_count = info->output_count};
+    for (uint32_t i = 0; i < info->param_count; ++i) {
+        snprintf(names[i], sizeof names[i], "%s", info->params[i].name);
+        if (unit != linked)
+            *strchr(names[i], '.') = '_';
+        inputs[how.input_count++] = (SslDerivativeInput){SSL_INPUT_PARAM, names[i]};
+    }
+    for (uint32_t i = 0; i < info->output_count; ++i)
+        outputs[i] = info->outputs[i].name;
+    Error err = {0};
+    SslUnit *made;
+    DiagList *diags = diag_list_create();
+    Status status = ssl_unit_differentiate(unit, &how, diags, &made, &err);
+    if (status != STATUS_OK && status != STATUS_SOURCE)
+        fail_msg("%s", err.text);
+    snprintf(out_code, CODE_BYTES, "%s", made ? "none" : diag_get(diags, 0)->code);
+    diag_list_destroy(diags);
+    return made;
+}
+
+/* Holds derivatives of the group against those of the code by hand. */
+static bool compare_derivatives(const RandomGroup *g, const SslUnit *linked, const SslUnit *by_hand,
+                                uint64_t seed)
+{
+    char codes[2][CODE_BYTES];
+    SslUnit *of_linked = differentiate(linked, linked, codes[0]);
+    SslUnit *of_hand = differentiate(by_hand, linked, codes[1]);
+    assert_string_equal(codes[0], codes[1]);
+    if (!of_linked)
+        return false;
+    SslProgram *a = build(of_linked, 1, false), *b = build(of_hand, 1, false);
+    static Run x, y;
+    run_program(a, seed, &x);
+    run_program(b, seed, &y);
+    assert_same_run(&x, &y, g, 1);
+    ssl_program_release(a);
+    ssl_program_release(b);
+    ssl_unit_release(of_linked);
+    ssl_unit_release(of_hand);
+    return true;
 }
 
 static void test_group_random_graphs_are_the_code_by_hand(void **state)
@@ -390,7 +491,7 @@ static void test_group_random_graphs_are_the_code_by_hand(void **state)
     SORT_UNUSED(state);
     SslUnit *units[KINDS];
     Random r = {2024};
-    uint32_t lookups = 0;
+    uint32_t lookups = 0, derivatives = 0;
     make_units(units);
     for (uint32_t i = 0; i < GROUPS; ++i) {
         static RandomGroup g;
@@ -407,11 +508,12 @@ static void test_group_random_graphs_are_the_code_by_hand(void **state)
             ssl_program_release(a);
             ssl_program_release(b);
         }
+        derivatives += compare_derivatives(&g, linked, by_hand, i);
         ssl_unit_release(linked);
         ssl_unit_release(by_hand);
         free_random(&g);
     }
-    assert_true(lookups > GROUPS);
+    assert_true(lookups > GROUPS && derivatives > GROUPS / 3);
     for (uint32_t kind = 0; kind < KINDS; ++kind)
         ssl_unit_release(units[kind]);
 }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/thread.h"
 #include "ssl/context.h"
+#include "ssl/ssl_group.h"
 #include "ssl/ssl_sum.h"
 #include "tests/ssl/oracle/ir_eval.h"
 #include "tools/ssl_kit/grid_host.h"
@@ -192,7 +193,9 @@ static void set(GridHost *grid, const SslProgram *program, const char *name, con
         value.list = numbers;
         value.count = count;
     }
-    for (uint32_t i = 0; i < count && !info->params[at].shape; ++i)
+    if (value.type == SSL_INT)
+        value.i = (int32_t)numbers[0];
+    for (uint32_t i = 0; i < count && !info->params[at].shape && value.type != SSL_INT; ++i)
         value.f[i] = (float)numbers[i];
     Error err = {0};
     if (ssl_params_set(program, grid_host_params(grid), at, &value, &err) != STATUS_OK)
@@ -213,6 +216,12 @@ static void seed(GridHost *grid, const SslProgram *program, const char *name, ui
     float *at = grid_host_attribute(grid, find_attribute(info, name), 0, component, point);
     if (at)
         *at = x;
+}
+
+static void expect_refused(Status status, const Error *err, Status wanted, const char *text)
+{
+    if (status != wanted || !strstr(err->text, text))
+        fail_msg("status %d, '%s' and not '%s'", (int)status, err->text, text);
 }
 
 /* --- closed forms ------------------------------------------------------------------------------- */
@@ -409,9 +418,9 @@ static double moved(SslContext *ctx, const SslUnit *unit, const SslUnitInfo *gra
     return sum;
 }
 
-static void check_case(SslContext *ctx, const Case *c)
+/* unit: of the case, which the call releases. */
+static void check_case(SslContext *ctx, SslUnit *unit, const Case *c)
 {
-    SslUnit *unit = compile(ctx, c->text);
     SslUnit *back = derive(unit, true, 0, c->inputs, c->outputs);
     SslUnit *forth = derive(unit, false, 1, c->inputs, c->outputs);
     const SslUnitInfo *gradients = ssl_unit_info(back);
@@ -462,7 +471,159 @@ static void check_case(SslContext *ctx, const Case *c)
 static void test_agree(void **state)
 {
     for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i)
-        check_case(*state, &cases[i]);
+        check_case(*state, compile(*state, cases[i].text), &cases[i]);
+}
+
+/* --- groups ---------------------------------------------------------------------------------------- */
+
+static SslUnit *link_units(SslContext *ctx, const SslGroupDesc *desc)
+{
+    DiagList *diags = diag_list_create();
+    SslUnit *unit;
+    if (ssl_group_link(ctx, desc, NULL, diags, &unit) != STATUS_OK)
+        fail_with(diags, &(Error){0});
+    diag_list_destroy(diags);
+    return unit;
+}
+
+/* Wires output y of a unit to input x of another one, whose output z is the group's. */
+static SslUnit *link_wired(SslContext *ctx, const SslUnit *from, const SslUnit *to)
+{
+    const SslGroupNode nodes[] = {{.name = "from", .unit = from}, {.name = "to", .unit = to}};
+    const SslGroupWire wire = {.from_node = "from", .from = "y", .to_node = "to", .to = "x"};
+    const SslGroupOutput output = {.name = "z", .node = "to", .output = "z"};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = "wired",
+                               .nodes = nodes,
+                               .wires = &wire,
+                               .outputs = &output,
+                               .node_count = 2,
+                               .wire_count = 1,
+                               .output_count = 1};
+    return link_units(ctx, &desc);
+}
+
+static const char surface[] =
+    "struct Wave { float width; int turns; };"
+    "shader s(float height = 0.6, Wave w = {1.5, 3}, out color y) {"
+    "  float s = height * global_value<uv>.x;"
+    "  for (int i = 0; i < w.turns + global_value<id> % 2; ++i) s = sin(s * w.width + height);"
+    "  y = color(s, s * s, global_value<uv>.y * height); }";
+static const char paint[] =
+    "shader s(float x = 0, color tint = color(0.9, 0.5, 0.2), out color z) {"
+    "  z = x > 0.1 ? tint * exp(x) : tint * tint / (2 + x); }";
+
+/* The wire makes of a color a float, and the group is the first unit of another one. */
+static void test_group_agrees(void **state)
+{
+    const Case inner = {NULL, "from.height from.w to.tint @uv", "z", 4e-3};
+    const Case outer = {NULL, "from.from.height from.to.tint to.k", "z", 4e-3};
+    SslUnit *from = compile(*state, surface), *to = compile(*state, paint);
+    check_case(*state, link_wired(*state, from, to), &inner);
+    SslUnit *last = compile(*state, "shader s(color x = color(0), float k = 2, out color z) {"
+                                    "  z = pow(x, color(k)); }");
+    SslUnit *named = link_wired(*state, from, to);
+    const SslGroupNode node = {.name = "", .unit = named};
+    const SslGroupOutput output = {.name = "y", .node = "", .output = "z"};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = "named",
+                               .nodes = &node,
+                               .outputs = &output,
+                               .node_count = 1,
+                               .output_count = 1};
+    SslUnit *again = link_units(*state, &desc);
+    check_case(*state, link_wired(*state, again, last), &outer);
+    ssl_unit_release(named);
+    ssl_unit_release(again);
+    ssl_unit_release(last);
+    ssl_unit_release(from);
+    ssl_unit_release(to);
+}
+
+/* Textures of a group are those of its nodes; the tangents that are looked up are of none. */
+static void test_group_textures(void **state)
+{
+    SslUnit *from = compile(*state, "texture2d wood; shader s(float k = 3, out color y) {"
+                                    "  y = k * texture2d_sample<wood>(0.5, 0.5); }");
+    SslUnit *to = compile(*state, "texture2d wood; shader s(color x = color(0), out color z) {"
+                                  "  z = 2 * x + texture2d_sample<wood>(0.5, 0.5); }");
+    SslUnit *group = link_wired(*state, from, to);
+    SslUnit *back = derive(group, true, 0, "%from.wood %to.wood", "z");
+    SslUnit *forth = derive(group, false, 1, "%from.wood", "z");
+    SslProgram *program;
+    GridHost *grid = run_new(*state, back, 0, 1, &program);
+    for (uint32_t k = 0; k < 3; ++k)
+        seed(grid, program, "adjoint(z)", k, 0, (float)(k + 1));
+    grid_host_run(grid);
+    for (uint32_t k = 0; k < 3; ++k) {
+        NEAR((double)output(grid, program, "gradient(texture2d<from.wood>)", k, 0), 6.0 * (k + 1),
+             0);
+        NEAR((double)output(grid, program, "gradient(texture2d<to.wood>)", k, 0), k + 1.0, 0);
+    }
+    const SslUnitInfo *info = ssl_unit_info(forth);
+    assert_int_equal(info->texture_count, 3);
+    assert_string_equal(info->textures[2], "tangent(texture2d<from.wood>)");
+    assert_int_equal(info->texture_ids[2], SSL_TEXTURE_UNBOUND);
+    release(grid, program, back);
+    ssl_unit_release(forth);
+    ssl_unit_release(group);
+    ssl_unit_release(from);
+    ssl_unit_release(to);
+}
+
+/* What a part says of derivatives holds in the group, and what it has wrong is told in the part's source. */
+static void test_group_says_the_source(void **state)
+{
+    SslUnit *from = compile(
+        *state, "void third_back(inout diff_pair<float> x, float adjoint) { x.d = 7 * adjoint; }"
+                "[BackwardDerivative(third_back)] float third(float x) { return x; }"
+                "shader s(float a = 3, out float y) { y = third(a) + detach(100 * a); }");
+    SslUnit *to = compile(*state, "shader s(float x = 0, int n = 9, out float z) {"
+                                  "  z = x; [MaxIters(8)]\n"
+                                  "  for (int i = 0; i < n; ++i) { if (z < 0) break; z *= 2; } }");
+    SslUnit *group = link_wired(*state, from, to);
+    SslUnit *back = derive(group, true, 0, "from.a", "z");
+    SslProgram *program;
+    GridHost *grid = run_new(*state, back, 0, 1, &program);
+    const double eight = 8;
+    set(grid, program, "to.n", &eight);
+    seed(grid, program, "adjoint(z)", 0, 0, 1);
+    grid_host_run(grid);
+    NEAR((double)output(grid, program, "gradient(from.a)", 0, 0), 7 * 256, 0);
+    assert_int_equal(grid_host_fault(grid, 0), 0);
+    const double nine = 9;
+    set(grid, program, "to.n", &nine);
+    grid_host_run(grid);
+    assert_int_not_equal(grid_host_fault(grid, 0), 0);
+    SslFaultInfo fault;
+    ssl_fault_describe(program, grid_host_fault(grid, 0) - 1, &fault);
+    assert_int_equal(fault.kind, SSL_FAULT_TAPE);
+    assert_string_equal(fault.source_name, "test.ssl");
+    assert_int_equal(fault.line, 2);
+    release(grid, program, back);
+
+    Error err = {0};
+    DiagList *diags = diag_list_create();
+    SslUnit *other =
+        compile(*state, "texture2d t; shader s(float x = 0, out float z) {\n"
+                        "  z = ddx(texture2d_sample<t>(x * global_value<uv>.x, x).r); }");
+    SslUnit *wrong = link_wired(*state, from, other), *made;
+    expect_refused(differentiate(wrong, true, 0, "from.a", "z", &made, diags, &err), &err,
+                   STATUS_SOURCE, "the derivative of 'wired' has errors");
+    StrBuf text = {0};
+    diag_print(diags, &text);
+    if (!strstr(strbuf_text(&text), "test.ssl:2:7: error[S0815]"))
+        fail_msg("%s", strbuf_text(&text));
+    strbuf_free(&text);
+
+    SslUnit *of_from = derive(from, false, 1, "a", "y");
+    SslUnit *with = link_wired(*state, of_from, to);
+    expect_refused(differentiate(with, true, 0, "from.a", "z", &made, diags, &err), &err,
+                   STATUS_UNSUPPORTED, "'wired' has a derivative among its units");
+    diag_list_destroy(diags);
+    SslUnit *const units[] = {wrong, with, of_from, other, group, from, to};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(units); ++i)
+        ssl_unit_release(units[i]);
 }
 
 /* --- the interpreter, in double ------------------------------------------------------------------- */
@@ -692,12 +853,6 @@ static void test_lines(void **state)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         check_lines(accum_lines_add_avx2);
 #endif
-}
-
-static void expect_refused(Status status, const Error *err, Status wanted, const char *text)
-{
-    if (status != wanted || !strstr(err->text, text))
-        fail_msg("status %d, '%s' and not '%s'", (int)status, err->text, text);
 }
 
 static void test_sums_refuse(void **state)
@@ -949,6 +1104,9 @@ int main(void)
         cmocka_unit_test(test_says_the_source),
         cmocka_unit_test(test_zero_is_told),
         cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_group_agrees),
+        cmocka_unit_test(test_group_textures),
+        cmocka_unit_test(test_group_says_the_source),
         cmocka_unit_test(test_in_double),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_lines),

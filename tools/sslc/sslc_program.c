@@ -266,8 +266,12 @@ Status sslc_parse_value(const char *name, const char *text, SslType type, SslVal
     }
     if (expect_parse_numbers(text, &numbers) && expect_to_value(&numbers, type, out_value))
         return STATUS_OK;
-    return error_set(err, STATUS_INVALID, "'%s' is no value for '%s', which is a %s", text, name,
-                     ssl_type_name(type));
+    uint32_t count = ssl_type_scalars(type);
+    return error_set(err, STATUS_INVALID, "'%s' is no value for '%s' of type %s%s", text, name,
+                     ssl_type_name(type),
+                     count > 1 ? ", whose numbers stand in brackets with blanks between them, such "
+                                 "as (1 0.5)"
+                               : "");
 }
 
 Status sslc_describe(const SslUnitInfo *unit, const SslcBuildOptions *options,

@@ -680,6 +680,8 @@ static EvalValue eval_value(Eval *e, const Frame *fr, const IrInst *inst)
         break;
     case IR_SELECT:
         return eval_select(e, fr, inst);
+    case IR_DETACH:
+        return fr->values[args[0]];
     case IR_APART:
         s = fr->values[args[0]].elements[0];
         s.b |= e->point->asks_guards && type == ir_scalar(IR_BOOL);

@@ -49,6 +49,9 @@ RandomVerdict random_check(const RandomHost *host, Str text, uint64_t seed, Rand
 /* Checks a source of random_derivative_source; is_built: as kernels, too. */
 RandomVerdict random_check_derivatives(const RandomHost *host, Str text, uint64_t seed,
                                        bool is_built, RandomTally *tally, StrBuf *report);
+/* random_group.c: links a unit as the only node of a group, whose ports have the unit's names. */
+RandomVerdict random_group_of(SslContext *ctx, const SslUnit *unit, StrBuf *report,
+                              SslUnit **out_group);
 /* The verdict on a source that is refused: only limits are no defect. */
 RandomVerdict random_refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report);
 

@@ -1,5 +1,5 @@
 /* Gradients over edges of random shaders, which say nothing of where edges are: where globals do not change from pixel to pixel they are
- * those without edges, and else they have the same bits at all widths. */
+ * those without edges, and else they have the same bits at all widths, and as a group. */
 #include "base/check.h"
 #include "tests/ssl/random/random_case.h"
 
@@ -56,13 +56,20 @@ RandomVerdict random_check_edges(Check *c, const SslUnit *unit)
 {
     static const uint32_t lanes[SEEN_LANES] = {1, 8, 16};
     RandomVerdict verdict = RANDOM_GOOD;
-    RandomNumbers flat = {0}, plain = {0}, edges[SEEN_LANES] = {0};
+    RandomNumbers flat = {0}, plain = {0}, grouped = {0}, edges[SEEN_LANES] = {0};
+    SslUnit *group = NULL, *of_group = NULL;
     SslUnit *without = derive(c, unit, false, &verdict);
     SslUnit *with = without ? derive(c, unit, true, &verdict) : NULL;
-    if (with) {
+    if (with)
+        verdict = random_group_of(c->ctx, unit, c->report, &group);
+    if (group)
+        of_group = derive(c, group, true, &verdict);
+    if (of_group) {
         verdict = random_run_numbers(c, without, 1, true, &plain);
         if (verdict == RANDOM_GOOD)
             verdict = random_run_numbers(c, with, 1, true, &flat);
+        if (verdict == RANDOM_GOOD)
+            verdict = random_run_numbers(c, of_group, 8, false, &grouped);
         for (uint32_t i = 0; i < SEEN_LANES && verdict == RANDOM_GOOD; ++i)
             verdict = random_run_numbers(c, with, lanes[i], false, &edges[i]);
         if (verdict == RANDOM_GOOD &&
@@ -70,10 +77,13 @@ RandomVerdict random_check_edges(Check *c, const SslUnit *unit)
              !random_same_numbers(c, "over edges with 8 lanes", &edges[0], &edges[1],
                                   RANDOM_BITS) ||
              !random_same_numbers(c, "over edges with 16 lanes", &edges[0], &edges[2],
-                                  RANDOM_BITS)))
+                                  RANDOM_BITS) ||
+             !random_same_numbers(c, "over edges as a group", &edges[0], &grouped, RANDOM_BITS)))
             verdict = RANDOM_BAD;
         c->tally->edge_gradients += verdict == RANDOM_GOOD ? SEEN_LANES : 0;
     }
+    ssl_unit_release(of_group);
+    ssl_unit_release(group);
     ssl_unit_release(with);
     ssl_unit_release(without);
     return verdict == RANDOM_REFUSED ? RANDOM_GOOD : verdict;
