@@ -526,8 +526,6 @@ void check_max_iters(Sema *s, Stmt *loop)
         loop->max_trips = (uint32_t)c->scalars[0].i;
     else if (!type_is_error(value->type))
         report(s->diags, MAX_ITERS_VALUE, value->span, text_of_number(s, MAX_ITERS_MAX));
-    if (!s->func->is_differentiable && !s->func->is_library)
-        report(s->diags, MAX_ITERS_PLACE, a->span, s->func->name);
 }
 
 void check_keeps_derivative(Sema *s, const Expr *call, const FuncDecl *callee)

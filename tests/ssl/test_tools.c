@@ -639,6 +639,17 @@ static void test_sslc_bench(void **state)
     expect_text(&r, "compile, all");
     expect_text(&r, "ns a point");
     strbuf_free(&r.text);
+
+    write_source("m.ssl",
+                 "shader s(out float o) { float unread = 1; o = ddx(ddx(global_value<uvw>.x)); }");
+    r = run_sslc(ARGS("bench", "--rounds", "3", "--seconds", "0.01", path));
+    assert_int_equal(r.code, 0);
+    const char *first = strstr(strbuf_text(&r.text), "warning[");
+    assert_non_null(first); /* S0309 and S0601, once each */
+    const char *second = strstr(first + 1, "warning[");
+    assert_non_null(second);
+    assert_null(strstr(second + 1, "warning["));
+    strbuf_free(&r.text);
 }
 
 static const char documented[] =

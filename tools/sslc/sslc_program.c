@@ -215,7 +215,8 @@ SslUnit *sslc_compile(SslcFile *file, const char *shader)
     SslUnit *unit;
     Status status = sslc_is_group(file) ? sslc_link(file, file->diags, &unit)
                                         : ssl_unit_compile(file->ctx, &source, file->diags, &unit);
-    sslc_print_diags(file->diags);
+    if (!file->is_quiet)
+        sslc_print_diags(file->diags);
     file->is_misused =
         status == STATUS_SOURCE && shader && !sslc_is_group(file) && lacks_shader(file, &source);
     if (status != STATUS_OK && status != STATUS_SOURCE) {
@@ -313,7 +314,8 @@ SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptio
     if (status == STATUS_OK) {
         how.output_derivatives = output_derivatives;
         status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);
-        sslc_print_diags(diags);
+        if (!file->is_quiet)
+            sslc_print_diags(diags);
     }
     diag_list_destroy(diags);
     if (status != STATUS_OK)
