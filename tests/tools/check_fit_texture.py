@@ -176,5 +176,25 @@ def check_texture_messages(folder):
     expect(done.returncode == 0 and "textures.gain=" in done.stdout, done.stderr)
 
 
+def check_group(folder):
+    """A texture and a parameter of nodes of a group have the gradients that differences say, and come out of a picture."""
+    paint(folder)
+    (folder / "stain.ssl").write_text("shader stain(color under = color(0), color tint = color(0.9, 0.5, 0.4), out color c) { c = tint * under; }")
+    (folder / "group.json").write_text(json.dumps({
+        "nodes": {"wall": {"shader": "painted.ssl"}, "coat": {"shader": "stain.ssl"}},
+        "wires": [["wall.c", "coat.under"]], "outputs": {"c": "coat.c"}}))
+    done = run("sslc", "run", "group.json", "--size", "64x64", "-t", "wall.paint=picture:paint.exr", "-o", "target.exr", folder=folder)
+    expect(done.returncode == 0, done.stderr)
+    common = ["sslc", "fit", "group.json", "--target", "target.exr", "-f", "textures.wall.paint"]
+    done = run(*common, "-f", "coat.tint=0..1", "-f", "wall.bright", "--check-gradients", folder=folder)
+    expect(done.returncode == 0 and re.search(r"^coat\.tint\[2\] ", done.stdout, re.MULTILINE), done.stdout + done.stderr)
+    done = run(*common, "-m", "lbfgs", "-n", 400, "--write-texture", "wall.paint=found.exr", "--quiet", folder=folder)
+    expect(done.returncode == 0, done.stderr)
+    worst = max(abs(a - b) for a, b in zip(read_rows(folder, "picture:paint.exr"), read_rows(folder, "picture:found.exr")))
+    expect(worst < 4e-3, f"texels are off by {worst}")
+    done = run(*common[:5], "-t", "wall.paint=picture:paint.exr", "-f", "coat.tint=0..1", "-p", "coat.tint=(0.5 0.5 0.5)", "-m", "lbfgs", "--quiet", folder=folder)
+    found = re.search(r"^coat\.tint=\((.*)\)", done.stdout, re.MULTILINE)
+    expect(found and all(abs(float(x) - y) < 1e-3 for x, y in zip(found[1].split(), (0.9, 0.5, 0.4))), done.stdout + done.stderr)
 
-run_checks(check_texture_recovered, check_texture_moves, check_texture_bits, check_texture_gradients, check_texture_edges, check_texture_messages)
+
+run_checks(check_texture_recovered, check_texture_moves, check_texture_bits, check_texture_gradients, check_texture_edges, check_texture_messages, check_group)
