@@ -53,7 +53,7 @@ static inline AccumWide accum_wide_from_float(float value)
 }
 
 /* Lines of numbers, each |v| < ACCUM_LINE_MAX, are summed to the bits that accum_wide_from_float of each would give. A number is
- * split at 2^-32 into two integers, below 2^49 and up to 2^31, which doubles sum exactly for ACCUM_LINES_MAX lines. */
+ * split at 2^-32 into two integers, below 2^49 and up to 2^31, which doubles, or integers of 64 bits, sum exactly for ACCUM_LINES_MAX lines. */
 enum { ACCUM_LINE = 16, ACCUM_LINES_MAX = 16 };
 #define ACCUM_LINE_MAX 0x1p17f
 
@@ -63,10 +63,9 @@ static inline void accum_wide_add_halves(AccumWide *a, int64_t high, int64_t low
     accum_wide_add(a, (AccumWide){(uint64_t)low, low < 0 ? -1 : 0});
 }
 
-/* Adds `count` lines, at most ACCUM_LINES_MAX, which are `stride_bytes` apart; four columns at a time, whose sums stay in
- * registers. Returns false, and adds nothing, if a number is not below ACCUM_LINE_MAX. */
-static inline bool accum_lines_add(const void *lines, size_t stride_bytes, uint32_t count,
-                                   AccumWide *out)
+/* Adds `count` lines of ACCUM_LINE numbers, at most ACCUM_LINES_MAX; four columns at a time, whose sums stay in registers.
+ * Returns false, and adds nothing, if a number is not below ACCUM_LINE_MAX. */
+static inline bool accum_lines_add(const float *const *lines, uint32_t count, AccumWide *out)
 {
     const double to_whole = 0x1.8p52; /* adding it rounds to an integer */
     const i32x4 limit =
@@ -76,7 +75,7 @@ static inline bool accum_lines_add(const void *lines, size_t stride_bytes, uint3
         f64x4 high = {0}, low = {0};
         i32x4 large = {0};
         for (uint32_t i = 0; i < count; ++i) {
-            f32x4 v = f32x4_load((const char *)lines + i * stride_bytes + first * sizeof(float));
+            f32x4 v = f32x4_load(lines[i] + first);
             large |= ((i32x4)v & INT32_MAX) >= limit;
             f64x4 x = __builtin_convertvector(v, f64x4) * 0x1p32, whole = (x + to_whole) - to_whole;
             high += whole;
@@ -96,7 +95,7 @@ static inline bool accum_lines_add(const void *lines, size_t stride_bytes, uint3
 #if defined(__x86_64__)
 /* Products are exact, so that fused operations have the bits of accum_lines_add; they need two thirds of its time. */
 __attribute__((target("avx2,fma"))) static inline bool
-accum_lines_add_avx2(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out)
+accum_lines_add_avx2(const float *const *lines, uint32_t count, AccumWide *out)
 {
     const __m256d to_whole = _mm256_set1_pd(0x1.8p52), shift = _mm256_set1_pd(0x1p32);
     const __m128i unsigned_bits = _mm_set1_epi32(INT32_MAX);
@@ -106,8 +105,7 @@ accum_lines_add_avx2(const void *lines, size_t stride_bytes, uint32_t count, Acc
         __m256d high = _mm256_setzero_pd(), low = _mm256_setzero_pd();
         __m128i size = _mm_setzero_si128();
         for (uint32_t i = 0; i < count; ++i) {
-            const char *line = (const char *)lines + i * stride_bytes;
-            __m128 v = (__m128)f32x4_load(line + first * sizeof(float));
+            __m128 v = (__m128)f32x4_load(lines[i] + first);
             size = _mm_max_epi32(size, _mm_and_si128(_mm_castps_si128(v), unsigned_bits));
             __m256d x = _mm256_cvtps_pd(v);
             __m256d whole = _mm256_sub_pd(_mm256_fmadd_pd(x, shift, to_whole), to_whole);
@@ -124,6 +122,39 @@ accum_lines_add_avx2(const void *lines, size_t stride_bytes, uint32_t count, Acc
         }
     }
     accum_wide_add_halves(out, all_high, all_low);
+    return true;
+}
+
+/* All columns at once. The bits of an integer that stands in a double of 2^52 to 2^53 are the integer and a constant, so that bits
+ * are added, and the constants taken off at the end. */
+__attribute__((target("avx512f"))) static inline bool
+accum_lines_add_avx512(const float *const *lines, uint32_t count, AccumWide *out)
+{
+    const __m512d to_whole = _mm512_set1_pd(0x1.8p52), shift = _mm512_set1_pd(0x1p32);
+    const __m512i unsigned_bits = _mm512_set1_epi32(INT32_MAX);
+    const __m512i limit = _mm512_castps_si512(_mm512_set1_ps(ACCUM_LINE_MAX));
+    __m512i size = _mm512_setzero_si512(), high[2] = {size, size}, low[2] = {size, size};
+    for (uint32_t i = 0; i < count; ++i) {
+        __m512 v = _mm512_loadu_ps(lines[i]);
+        size = _mm512_max_epi32(size, _mm512_and_si512(_mm512_castps_si512(v), unsigned_bits));
+        const __m256 halves[2] = {_mm512_castps512_ps256(v),
+                                  _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1))};
+        for (uint32_t k = 0; k < 2; ++k) {
+            __m512d x = _mm512_cvtps_pd(halves[k]), t = _mm512_fmadd_pd(x, shift, to_whole);
+            __m512d rest = _mm512_fmsub_pd(x, shift, _mm512_sub_pd(t, to_whole));
+            high[k] = _mm512_add_epi64(high[k], _mm512_castpd_si512(t));
+            low[k] = _mm512_add_epi64(low[k],
+                                      _mm512_castpd_si512(_mm512_fmadd_pd(rest, shift, to_whole)));
+        }
+    }
+    if (_mm512_cmpge_epi32_mask(size, limit) != 0)
+        return false;
+    const uint64_t constants = (uint64_t)count * ACCUM_LINE * 0x4338000000000000u;
+    accum_wide_add_halves(
+        out,
+        (int64_t)((uint64_t)_mm512_reduce_add_epi64(_mm512_add_epi64(high[0], high[1])) -
+                  constants),
+        (int64_t)((uint64_t)_mm512_reduce_add_epi64(_mm512_add_epi64(low[0], low[1])) - constants));
     return true;
 }
 #endif

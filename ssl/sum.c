@@ -211,10 +211,11 @@ static Status refuse_number(const SslSum *sum, const SslBatch *batch, Error *err
     UNREACHABLE();
 }
 
-/* Lines of one number, without the lanes that are not live, and without lines of zeros: most of a gradient are zeros where
- * parameters belong to things that are small in a picture. */
+/* Lines of one number, without lines of zeros: most of a gradient are zeros where parameters belong to things that are small in a
+ * picture. */
 typedef struct Lines {
-    float line[ACCUM_LINES_MAX][SSL_BLOCK];
+    const float *line[ACCUM_LINES_MAX];
+    float masked[ACCUM_LINES_MAX][SSL_BLOCK]; /* those with lanes that are not live */
     uint32_t count;
 } Lines;
 
@@ -226,7 +227,7 @@ static bool add_large_lines(const Lines *lines, AccumWide *total)
         const float *line = lines->line[i];
         if (bad_lanes(line, TERM_MAX, UINT16_MAX))
             return false;
-        if (accum_lines_add(line, sizeof lines->line[i], 1, total))
+        if (accum_lines_add(&lines->line[i], 1, total))
             continue;
         for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
             accum_wide_add(total, accum_wide_from_float(line[lane]));
@@ -234,12 +235,14 @@ static bool add_large_lines(const Lines *lines, AccumWide *total)
     return true;
 }
 
-typedef bool AddLines(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out);
+typedef bool AddLines(const float *const *lines, uint32_t count, AccumWide *out);
 
 /* All have the same bits. */
 static AddLines *fastest_add(void)
 {
 #if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return accum_lines_add_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return accum_lines_add_avx2;
 #endif
@@ -250,47 +253,40 @@ static AddLines *fastest_add(void)
 static bool flush_lines(Lines *lines, AddLines *add, AccumWide *total)
 {
     _Static_assert((int)SSL_BLOCK == (int)ACCUM_LINE, "a line is a line of accum.h");
-    bool is_added = add(lines->line, sizeof lines->line[0], lines->count, total) ||
-                    add_large_lines(lines, total);
+    bool is_added = add(lines->line, lines->count, total) || add_large_lines(lines, total);
     lines->count = 0;
     return is_added;
 }
 
 /* Appends a line, unless it has zeros only, with zeros where lanes are not live. */
-SORT_ALWAYS_INLINE void push_line(Lines *lines, const char *from, uint32_t live)
+SORT_ALWAYS_INLINE void push_line(Lines *lines, const float *from, uint32_t live)
 {
     i32x4 quads[SSL_BLOCK / 4], any = {0};
     for (uint32_t i = 0; i < SSL_BLOCK / 4; ++i)
-        any |= quads[i] = i32x4_load(from + i * sizeof(i32x4));
+        any |= quads[i] = i32x4_load(from + 4 * (size_t)i);
     if (!has_any(any & INT32_MAX))
         return;
-    for (uint32_t i = 0; i < SSL_BLOCK / 4 && live != UINT16_MAX; ++i)
-        quads[i] &= ((int32_t)(live >> 4 * i) & (i32x4){1, 2, 4, 8}) != 0;
-    memcpy(lines->line[lines->count++], quads, sizeof quads);
-}
-
-/* One number of all blocks. */
-typedef struct Column {
-    const char *first;
-    size_t stride_bytes;
-} Column;
-
-static bool has_zeros_only(Column c, uint32_t block_count)
-{
-    i32x4 any[SSL_BLOCK / 4] = {0};
-    for (uint32_t block = 0; block < block_count; ++block)
+    lines->line[lines->count] = from;
+    if (live != UINT16_MAX) {
         for (uint32_t i = 0; i < SSL_BLOCK / 4; ++i)
-            any[i] |= i32x4_load(c.first + block * c.stride_bytes + i * sizeof(i32x4));
-    return !has_any((any[0] | any[1] | any[2] | any[3]) & INT32_MAX);
+            quads[i] &= ((int32_t)(live >> 4 * i) & (i32x4){1, 2, 4, 8}) != 0;
+        memcpy(lines->masked[lines->count], quads, sizeof quads);
+        lines->line[lines->count] = lines->masked[lines->count];
+    }
+    ++lines->count;
 }
 
-/* Returns what add_large_lines does. */
-static bool add_column(Column c, const SslBatch *batch, AddLines *add, AccumWide *total)
+/* Adds one number of all blocks. Returns what add_large_lines does. */
+static bool add_column(const SslSum *sum, const Number *number, const SslBatch *batch,
+                       AddLines *add)
 {
+    AccumWide *total = &sum->totals[number->total];
     Lines lines;
     lines.count = 0;
     for (uint32_t block = 0; block < batch->block_count; ++block) {
-        push_line(&lines, c.first + block * c.stride_bytes, batch->live[block]);
+        const void *line =
+            at(batch->result, sum->info->result_stride_bytes, block, number->offset_bytes);
+        push_line(&lines, line, batch->live[block]);
         if (lines.count == ACCUM_LINES_MAX && !flush_lines(&lines, add, total))
             return false;
     }
@@ -317,10 +313,7 @@ Status ssl_sum_add(SslSum *sum, const SslBatch *batch, Error *err)
     TRY(count_points(sum, points, err));
     memcpy(sum->before, sum->totals, sum->count * sizeof *sum->totals);
     for (uint32_t i = 0; i < sum->number_count; ++i) {
-        const Column column = {(const char *)batch->result + sum->numbers[i].offset_bytes,
-                               sum->info->result_stride_bytes};
-        if (has_zeros_only(column, batch->block_count) ||
-            add_column(column, batch, add, &sum->totals[sum->numbers[i].total]))
+        if (add_column(sum, &sum->numbers[i], batch, add))
             continue;
         memcpy(sum->totals, sum->before, sum->count * sizeof *sum->totals);
         sum->points -= points;

@@ -1,12 +1,16 @@
 /* What a gradient by the parameters of a shader costs: nanoseconds a point of the shader, of its backward unit, and of the exact
  * sum of what that gives, for 5, 20 and 100 parameters; and how many evaluations of the shader the gradient is worth, where
- * central differences take two for each parameter. Kernels alternate, and the least of several rounds counts. */
+ * central differences take two for each parameter. Then what it costs if the points belong to many instances, each with parameters
+ * and sums of its own, as objects of one material in a scene [Bangaru2023 6.2]: one kernel serves them all. Kernels alternate, and the least of
+ * several rounds counts. */
 #include "ssl/ssl_sum.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/bench_ssl_host.h"
 #include "tools/ssl_kit/grid_host.h"
 
 enum { POINTS = 1024, SIZES = 3, PARAMS_OF_A_HILL = 5 };
+enum { INSTANCES_MAX = 343, INSTANCE_COUNTS = 3 };
+static const uint32_t instance_counts[INSTANCE_COUNTS] = {1, 49, INSTANCES_MAX};
 static const uint32_t hill_counts[SIZES] = {1, 4, 20};
 static const SslGlobalRow globals[] = {{"u", SSL_FLOAT2, false, "", ""}};
 
@@ -128,6 +132,79 @@ static void measure(uint32_t hills, uint32_t rounds, double seconds)
     ssl_context_destroy(ctx);
 }
 
+/* --- instances ------------------------------------------------------------------------------------ */
+
+/* As many batches of points as the most instances, shared out among `count` of them. */
+typedef struct Instances {
+    SslProgram *program;
+    GridHost *host; /* of one batch */
+    uint32_t count;
+    SslSum *sums[INSTANCES_MAX];
+} Instances;
+
+static void begin_instance(const Instances *s, uint32_t instance)
+{
+    const SslUnitInfo *info = ssl_program_info(s->program)->unit;
+    Error err = {0};
+    for (uint32_t p = 0; p < info->param_count; ++p) {
+        SslValue value = info->params[p].default_value;
+        value.f[0] += 1e-3f * (float)instance;
+        if (ssl_params_set(s->program, grid_host_params(s->host), p, &value, &err) != STATUS_OK)
+            bench_die("parameter", &err, NULL);
+    }
+    ssl_sum_clear(s->sums[instance]);
+}
+
+/* Gives each instance its parameters, runs the kernel on its points, and adds up the gradients. */
+static void step(void *data)
+{
+    const Instances *s = data;
+    for (uint32_t i = 0; i < INSTANCES_MAX; ++i) {
+        uint32_t instance = i * s->count / INSTANCES_MAX;
+        Error err = {0};
+        if (i == 0 || instance != (i - 1) * s->count / INSTANCES_MAX)
+            begin_instance(s, instance);
+        grid_host_run(s->host);
+        if (ssl_sum_add(s->sums[instance], grid_host_batch(s->host), &err) != STATUS_OK)
+            bench_die("sum", &err, NULL);
+    }
+}
+
+static void measure_instances(uint32_t rounds, double seconds)
+{
+    const SslContextDesc tables = {
+        .size_bytes = sizeof tables, .globals = globals, .global_count = 1};
+    SslContext *ctx = bench_context(&tables);
+    StrBuf source = {0};
+    write_source(hill_counts[1], &source);
+    SslUnit *unit = bench_compile_unit(ctx, "hills", strbuf_text(&source));
+    SslUnit *back = differentiate(unit);
+    Instances s = {.program = bench_build(ctx, back, NULL)};
+    Error err = {0};
+    s.host = make_host(s.program);
+    for (uint32_t i = 0; i < INSTANCES_MAX; ++i)
+        if (ssl_sum_create(s.program, &s.sums[i], &err) != STATUS_OK)
+            bench_die("sum", &err, NULL);
+    double ns[INSTANCE_COUNTS] = {0};
+    for (uint32_t round = 0; round < rounds; ++round)
+        for (uint32_t i = 0; i < INSTANCE_COUNTS; ++i) {
+            s.count = instance_counts[i];
+            double found = bench_time(step, &s, seconds) * 1e9 / (INSTANCES_MAX * POINTS);
+            ns[i] = round == 0 || found < ns[i] ? found : ns[i];
+        }
+    printf("\n%10s  %9s  %5s\n", "instances", "all, ns", "ratio");
+    for (uint32_t i = 0; i < INSTANCE_COUNTS; ++i)
+        printf("%10u  %9.2f  %5.2f\n", instance_counts[i], ns[i], ns[i] / ns[0]);
+    for (uint32_t i = 0; i < INSTANCES_MAX; ++i)
+        ssl_sum_destroy(s.sums[i]);
+    grid_host_destroy(s.host);
+    ssl_program_release(s.program);
+    ssl_unit_release(back);
+    ssl_unit_release(unit);
+    strbuf_free(&source);
+    ssl_context_destroy(ctx);
+}
+
 int main(int argc, char **argv)
 {
     bool is_quick = bench_is_quick(argc, argv);
@@ -135,5 +212,6 @@ int main(int argc, char **argv)
            "sum, ns", "all / value", "differences / value");
     for (uint32_t i = 0; i < SIZES; ++i)
         measure(hill_counts[i], is_quick ? 1 : 7, is_quick ? 0.0 : 0.03);
+    measure_instances(is_quick ? 1 : 7, is_quick ? 0.0 : 0.03);
     return 0;
 }

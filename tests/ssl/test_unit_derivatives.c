@@ -809,14 +809,17 @@ static void test_same_bits(void **state)
     ssl_unit_release(unit);
 }
 
-typedef bool AddLines(const void *lines, size_t stride_bytes, uint32_t count, AccumWide *out);
+typedef bool AddLines(const float *const *lines, uint32_t count, AccumWide *out);
 
 /* Lines of numbers of all sizes, apart from each other, sum to the bits that single numbers sum to; large ones are refused. */
 static void check_lines(AddLines *add)
 {
     AccumWide lines = {0}, singles = {0};
-    float group[ACCUM_LINES_MAX][3 * ACCUM_LINE] = {0};
+    float group[ACCUM_LINES_MAX][ACCUM_LINE + 1] = {0};
+    const float *at[ACCUM_LINES_MAX];
     uint32_t bits = 1, count = 0;
+    for (uint32_t i = 0; i < ACCUM_LINES_MAX; ++i)
+        at[i] = group[i];
     for (uint32_t i = 0; i < 20000; ++i) {
         float *v = group[count];
         for (uint32_t k = 0; k < ACCUM_LINE; ++k) {
@@ -827,7 +830,7 @@ static void check_lines(AddLines *add)
         }
         if (++count < ACCUM_LINES_MAX - i % 3)
             continue;
-        assert_true(add(group, sizeof group[0], count, &lines));
+        assert_true(add(at, count, &lines));
         assert_true(lines.hi == singles.hi && lines.lo == singles.lo);
         count = 0;
     }
@@ -839,7 +842,7 @@ static void check_lines(AddLines *add)
         for (uint32_t k = 0; k < ACCUM_LINE; ++k) {
             group[k][k] = large[i];
             group[0][15 - k] = 1;
-            assert_false(add(group, sizeof group[0], ACCUM_LINES_MAX, &lines));
+            assert_false(add(at, ACCUM_LINES_MAX, &lines));
             assert_true(lines.hi == before.hi && lines.lo == before.lo);
             group[k][k] = group[0][15 - k] = 0;
         }
@@ -852,6 +855,8 @@ static void test_lines(void **state)
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         check_lines(accum_lines_add_avx2);
+    if (__builtin_cpu_supports("avx512f"))
+        check_lines(accum_lines_add_avx512);
 #endif
 }
 
