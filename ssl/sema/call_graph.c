@@ -235,6 +235,6 @@ void check_call_graph(Sema *s)
                 leave(&w, func);
         }
     }
-    if (w.has_recursion && diag_error_count(s->diags) == 0)
+    if (w.has_recursion && !has_errors(s))
         check_recursion(&w);
 }

@@ -436,7 +436,7 @@ static void check_body_or_instance(Sema *s, FuncDecl *f)
 {
     uint32_t errors = diag_error_count(s->diags);
     bool is_instance = f->generic && !f->is_abstract;
-    if (is_instance && errors > 0)
+    if (is_instance && has_errors(s))
         return;
     s->bindings = f->bindings;
     check_body(s, f);
@@ -469,7 +469,7 @@ void check_file(Sema *s)
             check_body_or_instance(s, ast->funcs.data[i]);
     if (!report_is_full(s->diags))
         check_call_graph(s);
-    for (uint32_t i = 0; i < ast->funcs.count && diag_error_count(s->diags) == 0; ++i)
+    for (uint32_t i = 0; i < ast->funcs.count && !has_errors(s); ++i)
         if (ast->funcs.data[i]->is_shader)
             check_has_output(s, ast->funcs.data[i]);
 }

@@ -127,7 +127,7 @@ static void check_loop(Sema *s, Stmt *stmt)
     bool is_condition_reached = stmt->kind != STMT_DO || (body & (EXIT_NEXT | EXIT_CONTINUE));
     bool is_left = (body & EXIT_BREAK) || (!is_endless && is_condition_reached);
     stmt->exits = (uint8_t)((body & EXIT_RETURN) | (is_left ? EXIT_NEXT : 0));
-    if (stmt->exits == 0 && diag_error_count(s->diags) == 0)
+    if (stmt->exits == 0 && !has_errors(s))
         report(s->diags, ENDLESS_LOOP,
                ((Span){stmt->span.file, stmt->span.begin, stmt->span.begin + 2}), NULL);
 }

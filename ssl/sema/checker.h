@@ -20,6 +20,7 @@ typedef struct MadeFunc {
 typedef struct Sema {
     Arena *arena;
     DiagList *diags;
+    uint32_t errors_before; /* those that `diags` has of other sources */
     const SemaTables *tables;
     Module *module;
     NameMap variables;      /* from names to the VarDecl that is visible at this point */
@@ -46,6 +47,12 @@ typedef struct Sema {
     bool is_at_file;      /* variables of functions are not visible */
     InterfaceDecl *differentiable; /* IDifferentiable, unless the file has its own */
 } Sema;
+
+/* Whether something is wrong with the source itself. */
+static inline bool has_errors(const Sema *s)
+{
+    return diag_error_count(s->diags) > s->errors_before;
+}
 
 /* Where names are looked up. */
 typedef struct Place {

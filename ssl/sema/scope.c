@@ -18,11 +18,9 @@ void scope_close(Sema *s)
             break;
         name_map_set(&s->variables, var->name, var->hidden);
         --s->scope.count;
-        if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned &&
-            diag_error_count(s->diags) == 0)
+        if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned && !has_errors(s))
             report(s->diags, NEVER_ASSIGNED, var->first_read, var->name);
-        if (var->kind == VAR_LOCAL && !var->is_read && !var->is_given &&
-            diag_error_count(s->diags) == 0)
+        if (var->kind == VAR_LOCAL && !var->is_read && !var->is_given && !has_errors(s))
             report(s->diags, NEVER_READ, var->span, var->name);
     }
     --s->scope_level;

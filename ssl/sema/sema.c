@@ -44,8 +44,13 @@ static void name_builtins(Module *m)
 Module *sema_check(const Module *library, const SemaTables *tables, const SemaSource *sources,
                    uint32_t source_count, Arena *arena, DiagList *diags)
 {
+    uint32_t errors_before = diag_error_count(diags);
     Module *m = sema_parse(library, sources, source_count, arena, diags);
-    Sema s = {.arena = arena, .diags = diags, .tables = tables, .module = m};
+    Sema s = {.arena = arena,
+              .diags = diags,
+              .errors_before = errors_before,
+              .tables = tables,
+              .module = m};
     name_map_init(&s.variables, arena);
     name_map_init(&s.unknown, arena);
     name_map_init(&s.struct_instances, arena);

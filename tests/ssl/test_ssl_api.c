@@ -511,6 +511,11 @@ static void test_ssl_api_diagnostics(void **state)
     source.shader = "b";
     assert_int_equal(sort_ssl_unit_compile(ctx, &source, diags, &unit, NULL), SORT_SSL_OK);
     sort_ssl_unit_destroy(unit);
+    source =
+        source_of("T twice<T>(T x) { return x; } shader s(out float x) { int n; x = twice(1.0); }");
+    assert_int_equal(sort_ssl_unit_compile(ctx, &source, diags, &unit, NULL), SORT_SSL_OK);
+    assert_non_null(strstr(sort_ssl_diags_text(diags), "'n' is never used"));
+    sort_ssl_unit_destroy(unit);
     source = source_of("");
     source.text = NULL;
     assert_int_equal(sort_ssl_unit_compile(ctx, &source, NULL, &unit, NULL), SORT_SSL_SOURCE);
