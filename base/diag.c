@@ -233,22 +233,39 @@ static uint32_t clamp_offset(Str text, uint32_t offset)
     return offset < text.size_bytes ? offset : (uint32_t)text.size_bytes;
 }
 
-void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
-                   uint32_t *out_column)
+static uint32_t column_of(Str text, uint32_t line_begin, uint32_t offset)
 {
-    const Source *source = source_of(list, file);
-    Str text = source->text;
-    offset = clamp_offset(text, offset);
-    Line line = line_at(source, offset);
     uint32_t column = 1;
     bool is_printable;
-    for (uint32_t at = line.begin; at < offset; ++column) {
+    for (uint32_t at = line_begin; at < offset; ++column) {
         at += character_at(text, at, &is_printable);
         if (at > offset) /* an offset inside a character means that character's column */
             break;
     }
+    return column;
+}
+
+void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
+                   uint32_t *out_column)
+{
+    const Source *source = source_of(list, file);
+    offset = clamp_offset(source->text, offset);
+    Line line = line_at(source, offset);
     *out_line = line.number;
-    *out_column = column;
+    *out_column = column_of(source->text, line.begin, offset);
+}
+
+void diag_position_in(Str text, uint32_t offset, uint32_t *out_line, uint32_t *out_column)
+{
+    uint32_t begin = 0;
+    offset = clamp_offset(text, offset);
+    *out_line = 1;
+    for (uint32_t at = 0; at < offset; ++at)
+        if (text.data[at] == '\n') {
+            begin = at + 1;
+            ++*out_line;
+        }
+    *out_column = column_of(text, begin, offset);
 }
 
 static uint32_t columns_of(Str text, uint32_t at, uint32_t column, uint32_t *out_bytes,

@@ -51,6 +51,8 @@ uint32_t diag_error_count(const DiagList *list); /* counts all errors, kept or n
 /* Computes line and column, from 1. Columns count UTF-8 characters; a tab is one. */
 void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
                    uint32_t *out_column);
+/* Computes them in a text that is in no list. Needs no memory, but reads the text up to the place. */
+void diag_position_in(Str text, uint32_t offset, uint32_t *out_line, uint32_t *out_column);
 uint32_t diag_source_count(const DiagList *list); /* file indices are 1 to this count */
 const char *diag_source_name(const DiagList *list, uint32_t file);
 /* Prints all diagnostics as shown above. Tabs are expanded to 4 columns, long lines are cut around the span,

@@ -28,30 +28,28 @@ static void print_pass(void *data, const char *pass, const IrModule *m)
 }
 
 /* A line for each comparison of a [Filtered] function. Those of a group stand in the dumps of its shaders. */
-static Status print_notes(const Dump *d)
+static void print_notes(const Dump *d)
 {
     const IrModule *m = d->unit->module;
-    const UnitSource *source = &d->unit->sources[0];
-    DiagList *places = diag_list_create();
-    uint32_t file = places ? diag_add_source(places, source->name, source->text) : 0;
-    for (uint32_t i = 0; i < m->filter_notes.count && file; ++i) {
+    for (uint32_t i = 0; i < m->filter_notes.count; ++i) {
+        const UnitSource *source = &d->unit->sources[0];
         const IrFilterNote *note = &m->filter_notes.data[i];
         uint32_t line, column;
-        diag_position(places, file, note->span.begin, &line, &column);
+        diag_position_in(source->text, note->span.begin, &line, &column);
         strbuf_printf(d->out, "%s:%u:%u: %s: %.*s: %s%s\n", source->name, line, column,
                       note->function, (int)(note->span.end - note->span.begin),
                       source->text.data + note->span.begin,
                       note->is_filtered ? "filtered " : "not filtered: ", note->rule);
     }
-    diag_list_destroy(places);
-    return file ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
 static Status dump_ir(void *data)
 {
     const Dump *d = data;
-    if (d->stage == SSL_DUMP_FILTER)
-        return print_notes(d);
+    if (d->stage == SSL_DUMP_FILTER) {
+        print_notes(d);
+        return STATUS_OK;
+    }
     IrModule *m = ir_module_clone(d->unit->module, d->arena);
     if (d->how->output_derivatives)
         output_derivs_add(m);

@@ -260,14 +260,8 @@ SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site)
     uint32_t k = find_source(unit, site->span.file);
     if (k == unit->source_count)
         return fault;
-    DiagList *places = diag_list_create();
-    uint32_t file =
-        places ? diag_add_source(places, unit->sources[k].name, unit->sources[k].text) : 0;
-    if (file) {
-        fault.source_name = unit->sources[k].name;
-        diag_position(places, file, site->span.begin, &fault.line, &fault.column);
-    }
-    diag_list_destroy(places);
+    fault.source_name = unit->sources[k].name;
+    diag_position_in(unit->sources[k].text, site->span.begin, &fault.line, &fault.column);
     return fault;
 }
 

@@ -126,6 +126,22 @@ static void test_diag_cuts_long_lines(void **state)
     strbuf_free(&expected);
 }
 
+static void test_diag_positions_in_texts_of_no_list(void **state)
+{
+    SORT_UNUSED(state);
+    static const char text[] = "a\r\n\n\xe2\x82\xac\xc3\xa9 b\xff\n c";
+    DiagList *list = diag_list_create();
+    uint32_t file = diag_add_source(list, "p.ssl", STR_LIT(text));
+    for (uint32_t at = 0; at < sizeof text + 3; ++at) {
+        uint32_t line, column, own_line, own_column;
+        diag_position(list, file, at, &line, &column);
+        diag_position_in(STR_LIT(text), at, &own_line, &own_column);
+        assert_int_equal(own_line, line);
+        assert_int_equal(own_column, column);
+    }
+    diag_list_destroy(list);
+}
+
 static void test_diag_at_the_edges(void **state)
 {
     SORT_UNUSED(state);
@@ -199,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_diag_counts_utf8_characters),
         cmocka_unit_test(test_diag_marks_several_lines),
         cmocka_unit_test(test_diag_cuts_long_lines),
+        cmocka_unit_test(test_diag_positions_in_texts_of_no_list),
         cmocka_unit_test(test_diag_at_the_edges),
         cmocka_unit_test(test_diag_keeps_twenty_errors),
         cmocka_unit_test(test_diag_counts_errors_without_memory),

@@ -330,6 +330,47 @@ static void test_groups(void **state)
     ssl_context_destroy(s.ctx);
 }
 
+/* Two nodes with parameters of the group: textures, derivatives of the source's own and those that it takes, and a warning. */
+static SslUnit *new_group(SslContext *ctx)
+{
+    SslUnit *part = compile_unit(
+        ctx,
+        "texture2d image;\n"
+        "[Differentiable] float seen(float x) { return texture2d_sample<image>(x, x).r * x; }\n"
+        "diff_pair<float> own(diff_pair<float> x) { return diff_pair(x.p, x.d * seen(x.p)); }\n"
+        "void back(inout diff_pair<float> x, float by) { x.d = by * seen(x.p); }\n"
+        "[ForwardDerivative(own)] [BackwardDerivative(back)] float same(float x) { return x; }\n"
+        "[Differentiable] float deep(float x, no_diff int n)\n"
+        "{ return n <= 0 ? same(x) : x * deep(x * 0.5, n - 1); }\n"
+        "shader s(float k = 2, float[3] w = {1, 2, 3}, out float o)\n"
+        "{ diff_pair<float> x = diff_pair(k); bwd_diff(deep)(x, 2, 1.0);\n"
+        "  o = w[1] * deep(k, 1) + detach(ddx(seen(x.d)));\n"
+        "  for (int i = 0; i < w[0]; ++i) { if (o > 9) break; o = o * w[i] + sin(o); } }");
+    const SslGroupParam params[] = {{.name = "k"}, {.name = "w"}};
+    const SslGroupNode nodes[] = {{.name = "a", .unit = part}, {.name = "b", .unit = part}};
+    const SslGroupWire wires[] = {{NULL, "k", "a", "k", NULL},
+                                  {NULL, "w", "a", "w", NULL},
+                                  {NULL, "w", "b", "w", NULL},
+                                  {"a", "o", "b", "k", NULL}};
+    const SslGroupOutput outputs[] = {{"o", "b", "o", NULL}};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = "group",
+                               .params = params,
+                               .nodes = nodes,
+                               .wires = wires,
+                               .outputs = outputs,
+                               .param_count = 2,
+                               .node_count = 2,
+                               .wire_count = 4,
+                               .output_count = 1};
+    DiagList *diags = diag_list_create();
+    SslUnit *unit;
+    assert_int_equal(ssl_group_link(ctx, &desc, NULL, diags, &unit), STATUS_OK);
+    diag_list_destroy(diags);
+    ssl_unit_release(part);
+    return unit;
+}
+
 static void test_derivatives(void **state)
 {
     (void)state;
@@ -338,6 +379,9 @@ static void test_derivatives(void **state)
         compile_unit(s.ctx, "shader s(float k = 2, float[3] w = {1, 2, 3}, out float o) { o = k;\n"
                             "  for (int i = 0; i < 3; ++i) o = o * w[i] + sin(k); }");
     fail_everywhere("derivative", &s, differentiate, STATUS_OK, 37, false);
+    ssl_unit_release(s.unit);
+    s.unit = new_group(s.ctx);
+    fail_everywhere("derivative of a group", &s, differentiate, STATUS_OK, 5, false);
     ssl_unit_release(s.unit);
     ssl_context_destroy(s.ctx);
 }

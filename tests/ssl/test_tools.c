@@ -550,6 +550,13 @@ static void test_sslc_dump(void **state)
     assert_int_equal(r.code, 2);
     expect_text(&r, "did you mean 'on'?");
     strbuf_free(&r.text);
+    in_folder("empty.json", path);
+    write_source("empty.json",
+                 "{\"parameters\": {\"a\": {\"type\": \"float\", \"default\": 1}}, \"nodes\": {},"
+                 " \"outputs\": {\"y\": \"a\"}}");
+    r = run_sslc(ARGS("dump", "--stage", "filter", path));
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
 }
 
 static void test_sslc_run_prints_a_pixel(void **state)
