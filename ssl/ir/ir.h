@@ -182,6 +182,7 @@ typedef struct IrDiffFacts {
 typedef struct IrDerivative {
     IrFuncId id, of;
     bool is_backward;
+    bool is_fused; /* it is of a [Fused] shader, which may be a part of a group that is not */
 } IrDerivative;
 
 typedef struct IrOutput {

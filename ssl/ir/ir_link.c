@@ -1,5 +1,4 @@
 #include "ssl/ir/ir_link.h"
-#include "base/cast.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
 #include <string.h>
@@ -10,8 +9,11 @@ typedef struct Part {
     const IrDerivative *
         *derivative; /* [function]: it is this one, which is not built; NULL: it is there */
     const IrDiffFacts **facts; /* [function]; NULL: none */
-    bool *has_textures; /* [function]: it, or what it calls, looks up textures or attributes */
-    IrFuncId *shared;   /* [function]: its number in the linked module; 0: not there yet */
+    bool *
+        reads_params; /* [function]: it, or what it calls, reads parameters; in derivatives the entry is not alone */
+    bool *
+        has_textures; /* [function]: it, or what it calls, looks up textures or attributes, or reads parameters */
+    IrFuncId *shared; /* [function]: its number in the linked module; 0: not there yet */
 } Part;
 
 typedef struct Origin {
@@ -23,7 +25,8 @@ struct IrLink {
     IrModule *module;
     IrBuilder *entry;
     ARRAY(Part) parts;
-    ARRAY(Origin) origins; /* library functions that are there */
+    ARRAY(Origin) origins;   /* library functions that are there */
+    ARRAY(IrFuncId) inlined; /* functions of an instance that read its parameters */
 };
 
 /* The offsets that are added to the numbers in one instance's code. */
@@ -50,9 +53,22 @@ IrBuilder *ir_link_builder(IrLink *link)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
+static bool reads_params(const Part *part, IrFuncId id)
+{
+    const IrFunc *f = part->from->funcs.data[id];
+    for (IrInstId i = 1; f && i < f->insts.count; ++i) {
+        const IrInst *inst = ir_inst(f, i);
+        if (inst->op == IR_PARAM || (inst->op == IR_CALL && part->reads_params[inst->imm]))
+            return true;
+    }
+    return false;
+}
+
 static bool looks_up(const Part *part, IrFuncId id)
 {
     const bool *has_textures = part->has_textures;
+    if (part->reads_params[id])
+        return true;
     if (part->derivative[id])
         return has_textures[part->derivative[id]->of];
     const IrDiffFacts *facts = part->facts[id];
@@ -69,18 +85,17 @@ static bool looks_up(const Part *part, IrFuncId id)
     return false;
 }
 
-/* Iterates to a fixed point, because a callee may stand before or after its caller. */
-static void find_textures(Part *part)
+/* Sets *out of each function for which `has` is true. Iterates to a fixed point, because a callee may stand before or
+ * after its caller. */
+static void find_functions(const Part *part, bool (*has)(const Part *, IrFuncId), bool *out)
 {
-    const IrModule *from = part->from;
-    bool *has_textures = part->has_textures;
-    bool has_changed = from->texture_sites.count > 0 || from->info.attribute_count > 0;
+    bool has_changed = true;
     while (has_changed) {
         has_changed = false;
-        for (IrFuncId id = 1; id < from->funcs.count; ++id) {
-            if (has_textures[id] || !looks_up(part, id))
+        for (IrFuncId id = 1; id < part->from->funcs.count; ++id) {
+            if (out[id] || id == part->from->entry || !has(part, id))
                 continue;
-            has_textures[id] = true;
+            out[id] = true;
             has_changed = true;
         }
     }
@@ -103,13 +118,15 @@ uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base)
                  .table_base = m->tables.count,
                  .derivative = ARENA_ARRAY(m->arena, const IrDerivative *, count),
                  .facts = ARENA_ARRAY(m->arena, const IrDiffFacts *, count),
+                 .reads_params = ARENA_ARRAY(m->arena, bool, count),
                  .has_textures = ARENA_ARRAY(m->arena, bool, count),
                  .shared = ARENA_ARRAY(m->arena, IrFuncId, count)};
     for (uint32_t i = 0; i < from->derivatives.count; ++i)
         part.derivative[from->derivatives.data[i].id] = &from->derivatives.data[i];
     for (uint32_t i = 0; i < from->diff_facts.count; ++i)
         part.facts[from->diff_facts.data[i].func] = &from->diff_facts.data[i];
-    find_textures(&part);
+    find_functions(&part, reads_params, part.reads_params);
+    find_functions(&part, looks_up, part.has_textures);
     for (uint32_t i = 0; i < from->tables.count; ++i)
         array_push(m->arena, &m->tables, from->tables.data[i]);
     for (uint32_t i = 0; i < from->fault_sites.count; ++i) {
@@ -193,12 +210,15 @@ static void add_function(IrLink *link, const Shift *shift, IrFuncId id, IrFuncId
     const IrDerivative *derivative = shift->part->derivative[id];
     if (derivative) {
         IrFuncId of = take_function(link, shift, derivative->of);
-        array_push(m->arena, &m->derivatives, ((IrDerivative){taken, of, derivative->is_backward}));
+        array_push(m->arena, &m->derivatives,
+                   ((IrDerivative){taken, of, derivative->is_backward, derivative->is_fused}));
         return;
     }
     const IrFunc *from = ir_func(shift->part->from, id);
     if (from->origin && !shift->part->has_textures[id])
         array_push(m->arena, &link->origins, (Origin){from->origin, taken});
+    if (shift->part->reads_params[id])
+        array_push(m->arena, &link->inlined, taken);
     IrFunc *copy = shifted_copy(link, shift, from);
     m->funcs.data[taken] = copy;
 }
@@ -227,13 +247,31 @@ static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id)
 
 /* --- instances -------------------------------------------------------------------------------- */
 
+typedef struct Binding {
+    const IrLink *link;
+    const IrValue *const *inputs;
+} Binding;
+
+static bool is_inlined(const IrLink *link, IrFuncId id)
+{
+    for (uint32_t i = 0; i < link->inlined.count; ++i)
+        if (link->inlined.data[i] == id)
+            return true;
+    return false;
+}
+
 static bool bind_input(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
-    const IrValue *const *inputs = c->data;
+    const Binding *bound = c->data;
+    if (inst->op == IR_CALL && is_inlined(bound->link, (IrFuncId)inst->imm)) {
+        ir_clone_inline(c, id, ir_func(c->module, (IrFuncId)inst->imm), NULL);
+        return true;
+    }
     if (inst->op != IR_PARAM)
         return false;
-    c->map[inst->result_first] = inputs[ir_param_index(inst->imm)][ir_param_component(inst->imm)];
+    c->map[inst->result_first] =
+        bound->inputs[ir_param_index(inst->imm)][ir_param_component(inst->imm)];
     return true;
 }
 
@@ -262,8 +300,12 @@ void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
                    .attributes = attributes,
                    .own = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
     const IrFunc *entry = shifted_copy(link, &shift, ir_func(from, from->entry));
-    IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, cast_away_const(inputs));
+    Binding bound = {link, inputs};
+    IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, &bound);
     ir_clone_insts(&c, entry->body);
+    for (uint32_t i = 0; i < link->inlined.count; ++i)
+        m->funcs.data[link->inlined.data[i]] = NULL;
+    link->inlined.count = 0;
     const IrValue *yields = ir_yield_args(entry, entry->body);
     for (uint32_t i = 0; i < entry->result_count; ++i)
         out_results[i] = c.map[yields[i]];

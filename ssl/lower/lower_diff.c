@@ -72,5 +72,6 @@ void lower_derivative(Lowering *l, const FuncDecl *f, IrFuncId id)
     ASSERT(f->derivative_of);
     IrFuncId of = lower_func_id(l, f->derivative_of, 0);
     lower_diff_facts(l, f->derivative_of, of);
-    array_push(l->arena, &l->module->derivatives, ((IrDerivative){id, of, f->is_backward}));
+    array_push(l->arena, &l->module->derivatives,
+               ((IrDerivative){id, of, f->is_backward, l->module->is_fused}));
 }

@@ -105,7 +105,8 @@ static void build_forward(Derive *d, IrFuncId id, const IrFunc *f)
     Arena *arena = d->module->arena;
     uint32_t param_count = ir_region(f, f->body)->param_count;
     TypeList types = {0};
-    ForwardDerivative made = {.id = id, .flat = f, .facts = d->facts};
+    ForwardDerivative made = {
+        .id = id, .flat = f, .facts = d->facts, .is_fused = d->module->is_fused};
     list_forward(arena, d->facts, f, &made, &types);
     made.active = derive_activity(d, f, active_params(arena, d->facts, param_count), false);
     IrBuilder *b = begin(d, id, "fwd_diff", &types);
@@ -316,9 +317,12 @@ static void make(Order *o, uint32_t derivative)
         return;
     d->facts = facts;
     derive_start(d);
+    const bool is_group_fused = m->is_fused;
+    m->is_fused = made.is_fused;
     const IrFunc *f = derive_flatten(d, made.of, made.is_backward);
     if (f)
         derive_build(d, made.id, f, made.is_backward);
+    m->is_fused = is_group_fused;
 }
 
 static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList *diags, Error *err)

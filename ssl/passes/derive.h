@@ -39,6 +39,7 @@ typedef struct ForwardDerivative {
     /* [parameter], [result] of the derivative: 0, or 1 + that of the flat function whose tangent it is. */
     const uint32_t *tangent_of_param, *tangent_of_result;
     uint32_t param_count, result_count;
+    bool is_fused;
     IrFuncId several[DERIVE_DIRECTIONS_MAX + 1]; /* [count of directions]; 0: not made */
 } ForwardDerivative;
 

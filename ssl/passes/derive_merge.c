@@ -73,6 +73,7 @@ static IrFuncId with_directions(Derive *d, ForwardDerivative *made, uint32_t cou
     if (made->several[count])
         return made->several[count];
     const IrFunc *one = ir_func(d->module, made->id);
+    const bool is_group_fused = d->module->is_fused;
     ARRAY(IrType) types = {0};
     for (uint32_t k = 0; k < count; ++k)
         for (uint32_t i = 0; i < made->param_count; ++i)
@@ -84,6 +85,7 @@ static IrFuncId with_directions(Derive *d, ForwardDerivative *made, uint32_t cou
     ir_build_func(b)->span = one->span;
     ir_build_span(b, one->span);
     d->facts = made->facts;
+    d->module->is_fused = made->is_fused;
     derive_forward_function(d, made, b, count);
     const uint8_t *used = derive_used_results(d->module, made->id);
     uint8_t *used_of_all =
@@ -93,6 +95,7 @@ static IrFuncId with_directions(Derive *d, ForwardDerivative *made, uint32_t cou
             if (k == 0 || made->tangent_of_result[i])
                 used_of_all[at++] = used[i];
     derive_plain(d, id, used_of_all);
+    d->module->is_fused = is_group_fused;
     return id;
 }
 

@@ -275,6 +275,67 @@ static void test_fused_in_a_group(void **state)
     ssl_context_destroy(ctx);
 }
 
+#define TAKES                                                                                      \
+    "shader main(out float o, out float2 tangent, out float2 gradient)\n{\n"                       \
+    "    const float2 p = global_value<uv>;\n    o = f(p.x, p.y);\n"                               \
+    "    tangent.x = fwd_diff(f)(diff_pair(p.x, 1.0), diff_pair(p.y, 0.5)).d;\n"                   \
+    "    tangent.y = fwd_diff(f)(diff_pair(p.x, 0.3), diff_pair(p.y, p.x)).d;\n"                   \
+    "    diff_pair<float> x = diff_pair(p.x), y = diff_pair(p.y);\n"                               \
+    "    bwd_diff(f)(x, y, 1.0);\n    gradient = float2(x.d, y.d);\n}\n"
+enum { TAKES_OUTPUTS = 3, TAKES_WORDS = 15 };
+
+/* Derivatives that units of both kinds take have their bits in a group, and in a group of it. */
+static void test_fused_derivatives_in_a_group(void **state)
+{
+    SORT_UNUSED(state);
+    static const uint32_t values[] = {0, 3, 4, 9, 10}; /* words that are no derivatives by pixels */
+    static const char *const names[] = {"o", "tangent", "gradient", "o2", "tangent2", "gradient2"};
+    static Words words[3];
+    SslContext *ctx = context_for(NULL);
+    SslUnit *units[2] = {compile(ctx, FUNCTION "[Fused] " TAKES), compile(ctx, FUNCTION TAKES)};
+    const SslGroupNode nodes[2] = {{.name = "one", .unit = units[0]},
+                                   {.name = "two", .unit = units[1]}};
+    SslGroupOutput outputs[2 * TAKES_OUTPUTS], again[2 * TAKES_OUTPUTS];
+    for (uint32_t i = 0; i < 2 * TAKES_OUTPUTS; ++i) {
+        outputs[i] = (SslGroupOutput){.name = names[i],
+                                      .node = nodes[i / TAKES_OUTPUTS].name,
+                                      .output = names[i % TAKES_OUTPUTS]};
+        again[i] = (SslGroupOutput){.name = names[i], .node = "", .output = names[i]};
+    }
+    SslGroupDesc desc = {.size_bytes = sizeof desc,
+                         .name = "both",
+                         .nodes = nodes,
+                         .node_count = 2,
+                         .outputs = outputs,
+                         .output_count = 2 * TAKES_OUTPUTS};
+    SslUnit *inner, *outer;
+    DiagList *diags = diag_list_create();
+    assert_int_equal(ssl_group_link(ctx, &desc, NULL, diags, &inner), STATUS_OK);
+    const SslGroupNode node = {.name = "", .unit = inner};
+    desc.nodes = &node;
+    desc.node_count = 1;
+    desc.outputs = again;
+    assert_int_equal(ssl_group_link(ctx, &desc, NULL, diags, &outer), STATUS_OK);
+    run(ctx, units[0], 16, &words[0]);
+    run(ctx, units[1], 16, &words[1]);
+    run(ctx, outer, 16, &words[2]);
+    uint32_t other = 0;
+    for (uint32_t unit = 0; unit < 2; ++unit)
+        for (uint32_t i = 0; i < SORT_COUNT_OF(values); ++i)
+            for (uint32_t point = 0; point < POINTS; ++point) {
+                uint32_t word = words[unit].of[values[i]][point];
+                assert_true(is_same(words[2].of[unit * TAKES_WORDS + values[i]][point], word));
+                other += !is_same(words[1 - unit].of[values[i]][point], word);
+            }
+    assert_true(other > POINTS); /* the two kinds differ */
+    diag_list_destroy(diags);
+    ssl_unit_release(outer);
+    ssl_unit_release(inner);
+    ssl_unit_release(units[0]);
+    ssl_unit_release(units[1]);
+    ssl_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_fused_beside_derivatives),
         cmocka_unit_test(test_fused_sums),
         cmocka_unit_test(test_fused_in_a_group),
+        cmocka_unit_test(test_fused_derivatives_in_a_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

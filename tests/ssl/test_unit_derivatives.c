@@ -626,6 +626,98 @@ static void test_group_says_the_source(void **state)
         ssl_unit_release(units[i]);
 }
 
+/* A derivative is a unit that groups may have as a part; what it computes reads parameters outside of its entry. The group
+ * keeps what it is made of. */
+static void test_group_of_derivatives(void **state)
+{
+    SslUnit *from = compile(*state, surface), *to = compile(*state, paint);
+    SslUnit *late = compile(
+        *state, "\n\nshader s(color x = color(0), int n = 130, out color z) { z = x;\n"
+                "  for (int i = 0; i < n; ++i) { if (z.r > 99) break; z *= 1 + 1e-3 * sin(z); } }");
+    SslUnit *wired = link_wired(*state, from, to);
+    SslUnit *slope = derive(wired, false, 1, "from.height @uv", "z");
+    SslUnit *back = derive(late, true, 0, "x", "z");
+    const SslGroupNode nodes[] = {{.name = "first", .unit = to},
+                                  {.name = "slope", .unit = slope},
+                                  {.name = "back", .unit = back}};
+    const SslGroupWire wires[] = {{"first", "z", "slope", "to.tint", NULL},
+                                  {"slope", "tangent(z)", "back", "x", NULL}};
+    const SslGroupOutput outputs[] = {{"first", "first", "z", NULL},
+                                      {"slope", "slope", "tangent(z)", NULL},
+                                      {"gradient", "back", "gradient(x)", NULL}};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = "named",
+                               .nodes = nodes,
+                               .wires = wires,
+                               .outputs = outputs,
+                               .node_count = 3,
+                               .wire_count = 2,
+                               .output_count = 3};
+    SslUnit *group = link_units(*state, &desc);
+    SslUnit *const units[] = {from, to, late, wired, back};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(units); ++i)
+        ssl_unit_release(units[i]);
+    SslProgram *of_group, *of_slope;
+    GridHost *grid = run_new(*state, group, 0, 1, &of_group);
+    GridHost *alone = run_new(*state, slope, 0, 1, &of_slope);
+    const double one = 1;
+    set(grid, of_group, "slope.tangent(from.height)", &one);
+    set(alone, of_slope, "tangent(from.height)", &one);
+    seed(grid, of_group, "slope.tangent(global_value<uv>)", 0, 0, 0.5f);
+    seed(alone, of_slope, "tangent(global_value<uv>)", 0, 0, 0.5f);
+    grid_host_run(grid);
+    double tint[3];
+    for (uint32_t k = 0; k < 3; ++k)
+        tint[k] = (double)output(grid, of_group, "first", k, 0);
+    set(alone, of_slope, "to.tint", tint);
+    grid_host_run(alone);
+    for (uint32_t k = 0; k < 3; ++k)
+        NEAR((double)output(grid, of_group, "slope", k, 0),
+             (double)output(alone, of_slope, "tangent(z)", k, 0), 0);
+    assert_int_not_equal(grid_host_fault(grid, 0), 0);
+    SslFaultInfo fault;
+    ssl_fault_describe(of_group, grid_host_fault(grid, 0) - 1, &fault);
+    assert_int_equal(fault.kind, SSL_FAULT_TAPE);
+    assert_string_equal(fault.source_name, "test.ssl");
+    assert_int_equal(fault.line, 4);
+    release(grid, of_group, group);
+    release(alone, of_slope, slope);
+}
+
+typedef struct Sharing {
+    SslContext *ctx;
+    const SslUnit *unit;
+} Sharing;
+
+/* Half of the calls differentiate the unit, half of them link it. */
+static void share(void *data, uint32_t index)
+{
+    const Sharing *s = data;
+    if (index % 2) {
+        ssl_unit_release(derive(s->unit, index % 4 == 1, 1, "from.height @uv", "z"));
+        return;
+    }
+    const SslGroupNode node = {.name = "", .unit = s->unit};
+    const SslGroupOutput z = {.name = "z", .node = "", .output = "z"};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = "named",
+                               .nodes = &node,
+                               .outputs = &z,
+                               .node_count = 1,
+                               .output_count = 1};
+    ssl_unit_release(link_units(s->ctx, &desc));
+}
+
+static void test_threads_share_a_group(void **state)
+{
+    SslUnit *from = compile(*state, surface), *to = compile(*state, paint);
+    SslUnit *group = link_wired(*state, from, to);
+    ssl_unit_release(from);
+    ssl_unit_release(to);
+    parallel_for(4, 32, share, &(Sharing){*state, group});
+    ssl_unit_release(group);
+}
+
 /* --- the interpreter, in double ------------------------------------------------------------------- */
 
 /* Sets what the interpreter reads of a parameter, at its default, or moved along one of its numbers. */
@@ -1112,6 +1204,8 @@ int main(void)
         cmocka_unit_test(test_group_agrees),
         cmocka_unit_test(test_group_textures),
         cmocka_unit_test(test_group_says_the_source),
+        cmocka_unit_test(test_group_of_derivatives),
+        cmocka_unit_test(test_threads_share_a_group),
         cmocka_unit_test(test_in_double),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_lines),
