@@ -354,8 +354,9 @@ struct FuncDecl {
     const Type *return_type;
     bool is_differentiable; /* marked so, or with a derivative of its own */
     bool is_constant;       /* [TreatAsDifferentiable]: its derivative is zero */
-    bool is_filtered;       /* [Filtered]: its choices are means over the footprint */
-    bool is_fused;          /* [Fused] of a shader: fused multiply-adds in all that it computes */
+    bool is_kept;     /* [PreferCheckpoint]: bwd_diff keeps what it returns from turn to turn */
+    bool is_filtered; /* [Filtered]: its choices are means over the footprint */
+    bool is_fused;    /* [Fused] of a shader: fused multiply-adds in all that it computes */
     /* The function's own derivatives and its substitute; NULL: there are none. */
     FuncDecl *forward, *backward, *substitute;
     FuncDecl *derivative_of; /* the compiler makes this function of that one */

@@ -172,7 +172,8 @@ typedef struct IrDiffFacts {
     IrFuncId func;
     IrFuncId forward, backward, substitute; /* 0: none */
     bool is_constant;                       /* its derivative is zero */
-    const IrPort *ports;                    /* the parameters in order, then the result */
+    bool is_kept;        /* walking back does not compute again what it returns */
+    const IrPort *ports; /* the parameters in order, then the result */
     uint32_t port_count;
     const char *name;
     Span span;

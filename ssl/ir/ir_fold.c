@@ -466,6 +466,7 @@ IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32
     case IR_SELECT:
         return fold_select(b, args);
     case IR_APART:
+    case IR_KEEP:
         return constant_scalar(b, args[0], &known) ? args[0] : 0;
     case IR_ARRAY_GET:
         return fold_get(b, args);

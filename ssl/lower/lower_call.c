@@ -30,7 +30,7 @@ IrFuncId lower_func_id(Lowering *l, const FuncDecl *f, uint32_t array_size)
         lower_derivative(l, f, instance.id);
     else
         array_push(l->arena, &l->queue, instance);
-    if (f->forward || f->backward || f->substitute || f->is_constant)
+    if (f->forward || f->backward || f->substitute || f->is_constant || f->is_kept)
         lower_diff_facts(l, f, instance.id);
     return instance.id;
 }

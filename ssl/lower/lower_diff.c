@@ -50,6 +50,7 @@ void lower_diff_facts(Lowering *l, const FuncDecl *f, IrFuncId id)
     array_push(l->arena, &l->module->diff_facts,
                ((IrDiffFacts){.func = id,
                               .is_constant = f->is_constant,
+                              .is_kept = f->is_kept,
                               .ports = ports,
                               .port_count = count,
                               .name = f->name,

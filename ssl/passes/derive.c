@@ -327,7 +327,7 @@ static void make(Order *o, uint32_t derivative)
 
 static Status derive_all(IrModule *m, const IrKernelDerivative *kernel, DiagList *diags, Error *err)
 {
-    Derive d = {.module = m, .diags = diags, .recursive_count = m->funcs.count};
+    Derive d = {.module = m, .diags = diags, .recursive_count = m->funcs.count, .keeps = true};
     Order o = {.derive = &d,
                .state = ARENA_ARRAY(m->arena, uint8_t, m->derivatives.count),
                .visited = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count)};

@@ -56,6 +56,8 @@ typedef struct Derive {
     const IrDiffFacts *facts; /* of the function that is derived, for messages */
     /* [texture]: 1 + the texture of its texels' tangents; 0: these are constant. NULL: of all. Forward, for a host. */
     const uint32_t *tangent_textures;
+    bool
+        keeps; /* what functions return that ask for it is marked by KEEP when they are flattened to walk back */
     bool is_for_host; /* gradients that overflow stay infinite or NaN, so that the host is told */
     bool has_failed;  /* an error was reported */
 } Derive;
@@ -158,10 +160,18 @@ typedef struct DeriveLoop {
     uint32_t turns;      /* the tape has room for so many */
     bool is_bounded;     /* there are not more, provably */
     uint32_t counted;    /* exactly so many turns, known at compile time; 0: not known */
+    const IrValue *
+        kept; /* [kept_count] those of KEEP in the loop, outside of loops in it, that are on the tape */
+    uint32_t kept_count;
     IrValue
         goes_on; /* of f: false in the last turn, true in all others; 0: nothing is known of it, or the last turn has work */
 } DeriveLoop;
-DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active, IrInstId loop);
+/* Appends the values of KEEP in a region to a list, but not those in loops. */
+typedef ARRAY(IrValue) DeriveValues;
+void derive_list_kept(Derive *d, const IrFunc *f, IrRegionId region, DeriveValues *out);
+/* keeps: what KEEP marks goes to the tape, if the source says how many turns there are. */
+DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active, IrInstId loop,
+                               bool keeps);
 
 /* --- derive_kernel.c --- */
 /* Puts the derivative that a host asks for in the place of the module's entry. */

@@ -70,6 +70,17 @@ static bool flatten_derivative(IrClone *c, const IrInst *inst)
     return true;
 }
 
+/* Marks what a call gave that is not to be computed again. */
+static void keep_results(IrClone *c, const IrInst *call)
+{
+    for (uint32_t i = 0; i < call->result_count; ++i) {
+        IrValue *v = &c->map[call->result_first + i];
+        if (*v && !ir_is_array(ir_build_type(c->to, *v)) &&
+            ir_kind(ir_build_type(c->to, *v)) != IR_CLOSURE)
+            *v = ir_build1(c->to, IR_KEEP, *v);
+    }
+}
+
 static bool flatten(IrClone *c, IrInstId id)
 {
     Flatten *t = c->data;
@@ -80,11 +91,15 @@ static bool flatten(IrClone *c, IrInstId id)
         return false;
     IrFuncId func = substitute_of(t->derive, (IrFuncId)inst->imm);
     t->is_too_large |= ir_build_func(c->to)->insts.count > SSL_MAX_INSTRUCTIONS;
+    const IrDiffFacts *facts = derive_facts(t->derive, (IrFuncId)inst->imm);
     if (t->is_too_large ||
         derive_call_kind(t->derive, (IrFuncId)inst->imm, t->is_backward) != CALL_INLINED ||
         derive_call_kind(t->derive, func, t->is_backward) != CALL_INLINED)
-        return false;
-    ir_clone_inline(c, id, ir_func(c->module, func), live_of(t, func));
+        ir_clone_copy(c, id);
+    else
+        ir_clone_inline(c, id, ir_func(c->module, func), live_of(t, func));
+    if (t->is_backward && t->derive->keeps && facts && facts->is_kept)
+        keep_results(c, inst);
     return true;
 }
 

@@ -547,6 +547,8 @@ void derive_kernel(Derive *d, const IrKernelDerivative *how)
     const char *name = shader->name;
     d->facts = describe(&k, shader);
     d->is_for_host = true;
+    d->keeps =
+        !how->has_edges && !how->marks_edges; /* which look for causes in all that is computed */
     derive_start(d);
     const IrFunc *f = derive_flatten(d, outputs, how->is_backward || how->marks_edges);
     if (!f)

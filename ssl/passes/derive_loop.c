@@ -16,6 +16,7 @@ typedef struct LoopWalk {
     const IrRegion *body;
     uint8_t *inside; /* [value]: defined in the loop */
     uint8_t *needed; /* [value] */
+    uint8_t *kept;   /* [value]: of a KEEP that may be on the tape */
     ARRAY(IrValue) work, truths;
 } LoopWalk;
 
@@ -108,6 +109,8 @@ static void need_operands(LoopWalk *w, IrValue v)
     }
     const IrInst *inst = ir_inst(f, info->def);
     uint32_t result = v - inst->result_first;
+    if (w->kept[v])
+        return;
     if (inst->op == IR_LOOP) {
         need(w, ir_args(f, inst)[result]);
         need(w, ir_yield_args(f, inst->region_first)[0]);
@@ -172,14 +175,14 @@ static IrValue when_it_goes_on(const LoopWalk *w, IrValue v)
 
 /* --- steps and turns -------------------------------------------------------------------------- */
 
-/* Returns whether a state grows by the same step in each turn. */
+/* Returns whether a state, an int, grows by the same step in each turn. */
 static bool find_step(const LoopWalk *w, uint32_t state, DeriveLoop *out)
 {
     IrValue param = w->body->param_first + state;
     IrRegionId region = w->loop->region_first;
     const IrInst *def = def_of(w, when_it_goes_on(w, ir_yield_args(w->func, region)[1 + state]));
     if (!def || (def->op != IR_IADD && def->op != IR_ISUB))
-        return false;
+        return false; /* which no other type has */
     const IrValue *args = ir_args(w->func, def);
     uint32_t other = args[0] == param ? 1 : 0;
     if (args[1 - other] != param || w->inside[args[other]] || (def->op == IR_ISUB && other == 0))
@@ -310,32 +313,74 @@ static void count_exactly(const LoopWalk *w, DeriveLoop *l)
         l->goes_on = goes_on;
 }
 
-static void find_turns(const LoopWalk *w, DeriveLoop *l)
+/* Returns the most turns for which there is room on a tape, and whether there are not more, provably. */
+static uint32_t room_for(const LoopWalk *w, const DeriveLoop *l, bool *out_is_bounded)
 {
-    bool is_taped = false;
-    for (uint32_t i = 0; i < w->loop->arg_count; ++i)
-        is_taped = is_taped || l->states[i] == STATE_SAVED;
-    if (!is_taped) {
-        l->turns = INT32_MAX;
-        l->is_bounded = true;
-        return;
-    }
     uint32_t counted = 0, wanted = w->derive->module->fault_sites.data[w->loop->site].max_trips;
     for (uint32_t i = 0; i < w->truths.count; ++i) {
         uint32_t turns = count_turns(w, l, w->truths.data[i]);
         counted = turns && (!counted || turns < counted) ? turns : counted;
     }
-    l->is_bounded = counted > 0;
-    l->turns = l->is_bounded ? counted : 1 + (wanted ? wanted : DERIVE_TURNS_DEFAULT);
+    *out_is_bounded = counted > 0;
+    return counted ? counted : 1 + (wanted ? wanted : DERIVE_TURNS_DEFAULT);
 }
 
-DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active, IrInstId loop)
+static void find_turns(const LoopWalk *w, DeriveLoop *l)
+{
+    bool is_taped = l->kept_count > 0;
+    for (uint32_t i = 0; i < w->loop->arg_count; ++i)
+        is_taped = is_taped || l->states[i] == STATE_SAVED;
+    l->turns = INT32_MAX;
+    l->is_bounded = true;
+    if (is_taped)
+        l->turns = room_for(w, l, &l->is_bounded);
+}
+
+/* --- what is kept ------------------------------------------------------------------------------ */
+
+void derive_list_kept(Derive *d, const IrFunc *f, IrRegionId region, DeriveValues *out)
+{
+    const IrRegion *r = ir_region(f, region);
+    for (IrInstId id = r->first; id != r->last; id = ir_inst(f, id)->next) {
+        const IrInst *inst = ir_inst(f, id);
+        if (inst->op == IR_KEEP)
+            array_push(d->module->arena, out, inst->result_first);
+        for (uint32_t i = 0; i < inst->region_count && inst->op == IR_IF; ++i)
+            derive_list_kept(d, f, inst->region_first + i, out);
+    }
+}
+
+/* A hint does not make a tape necessary that may turn out too short. */
+static void find_kept(LoopWalk *w, const DeriveLoop *l, DeriveValues *kept)
+{
+    bool is_bounded;
+    room_for(w, l, &is_bounded);
+    if (!is_bounded && w->derive->module->fault_sites.data[w->loop->site].max_trips == 0)
+        kept->count = 0;
+    for (uint32_t i = 0; i < kept->count; ++i)
+        w->kept[kept->data[i]] = 1;
+}
+
+static void drop_unneeded(const LoopWalk *w, DeriveValues *kept)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kept->count; ++i)
+        if (w->needed[kept->data[i]])
+            kept->data[count++] = kept->data[i];
+    kept->count = count;
+}
+
+DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active, IrInstId loop,
+                               bool keeps)
 {
     Arena *arena = d->module->arena;
     const IrInst *inst = ir_inst(f, loop);
     DeriveLoop l = {.states = ARENA_ARRAY(arena, DeriveState, inst->arg_count),
                     .steps = ARENA_ARRAY(arena, IrValue, inst->arg_count),
                     .is_down = ARENA_ARRAY(arena, bool, inst->arg_count)};
+    DeriveValues kept = {0};
+    if (keeps)
+        derive_list_kept(d, f, inst->region_first, &kept);
     ArenaMark mark = arena_mark(arena);
     LoopWalk w = {.derive = d,
                   .func = f,
@@ -343,12 +388,19 @@ DeriveLoop derive_analyse_loop(Derive *d, const IrFunc *f, const uint8_t *active
                   .loop = inst,
                   .body = ir_region(f, inst->region_first),
                   .inside = ARENA_ARRAY(arena, uint8_t, f->values.count),
-                  .needed = ARENA_ARRAY(arena, uint8_t, f->values.count)};
+                  .needed = ARENA_ARRAY(arena, uint8_t, f->values.count),
+                  .kept = ARENA_ARRAY(arena, uint8_t, f->values.count)};
     walk_region(&w, inst->region_first, true);
+    find_truths(&w, ir_yield_args(f, inst->region_first)[0]);
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
+        find_step(&w, i, &l);
+    find_kept(&w, &l, &kept);
     walk_region(&w, inst->region_first, false);
     while (w.work.count)
         need_operands(&w, w.work.data[--w.work.count]);
-    find_truths(&w, ir_yield_args(f, inst->region_first)[0]);
+    drop_unneeded(&w, &kept);
+    l.kept = kept.data;
+    l.kept_count = kept.count;
     for (uint32_t i = 0; i < inst->arg_count; ++i)
         l.states[i] = state_of(&w, i, &l);
     count_exactly(&w, &l);

@@ -10,11 +10,14 @@
  *                  the last one only finds that the condition is false, it is walked back through before the loop, in which the condition
  *                  is true then
  *
+ * What KEEP marks in an arm or in a turn is a result of the first copy, or on the tape, and not computed again.
+ *
  * Inside IF and LOOP the adjoints of values from outside begin with what they are and come out as results.
  *
  * An adjoint that is exactly zero, because another side was chosen or a factor is zero, adds exactly zero, even where a
  * value is infinite: so what comes on other ways is not lost (ir_tangent_by_paths).
  * [Griewank2008 ch. 3, Radul2023] */
+#include "base/cast.h"
 #include "base/check.h"
 #include "ssl/ir/ir_arith.h"
 #include "ssl/passes/derive.h"
@@ -33,6 +36,7 @@ typedef struct Tape {
     DeriveLoop loop;
     IrValue turns;
     IrValue *values; /* [state]: what was saved; 0: nothing */
+    IrValue *kept;   /* [loop.kept_count] */
 } Tape;
 
 typedef enum Known { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE } Known;
@@ -43,10 +47,11 @@ typedef struct Reverse {
     IrBuilder *b;
     const IrFunc *f;
     const uint8_t *active;
-    IrValue *adjoints;       /* [value of f]; 0: zero */
-    Tape **tapes;            /* [instruction of f]; NULL: not taped */
-    IrRegionId taping;       /* loops of this region are taped */
-    uint8_t *known;          /* [value of f]: a bool whose value is known in the copy; see Known */
+    IrValue *adjoints; /* [value of f]; 0: zero */
+    Tape **tapes;      /* [instruction of f]; NULL: not taped */
+    IrRegionId taping; /* loops of this region are taped */
+    uint8_t *known;    /* [value of f]: a bool whose value is known in the copy; see Known */
+    IrValue *kept;     /* [value of f]: what KEEP kept where the copy goes on; 0: it is computed */
     uint32_t *inside, *seen; /* [value of f]: stamps of find_outer */
     uint32_t stamp;
 } Reverse;
@@ -176,10 +181,12 @@ static void refuse(Reverse *r, const IrInst *inst)
     d->has_failed = true;
     if ((inst->op == IR_DDX || inst->op == IR_DDY) && inst->imm) {
         report(d->diags, DERIVATIVE_SCREEN, span, "the footprint's width in a [Filtered] function");
-        report(d->diags, NOTE_WRITE, (Span){0},
-               "fwd_diff, or let the host take it by the shader's parameters (sslc fit, vjp), or "
-               "take it "
-               "of the function without [Filtered]");
+        report(
+            d->diags, NOTE_WRITE, (Span){0},
+            d->is_for_host
+                ? "no [Filtered] where edges count, or do without edges (sslc fit without --edges)"
+                : "fwd_diff, or let the host take it by the shader's parameters (sslc fit, vjp), "
+                  "or take it of the function without [Filtered]");
         return;
     }
     report(d->diags, DERIVATIVE_SCREEN, span, inst->op == IR_DDX ? "ddx" : "ddy");
@@ -398,6 +405,58 @@ static bool back_as_choice(Reverse *r, const IrInst *inst)
     return true;
 }
 
+/* Appends what a copied arm has kept, after its results. */
+static void push_kept(Reverse *r, const DeriveValues *kept, bool is_copied, ValueList *out)
+{
+    for (uint32_t i = 0; i < kept->count; ++i) {
+        IrValue v = kept->data[i], here = r->kept[v] ? r->kept[v] : r->clone->map[v];
+        array_push(r->derive->module->arena, out,
+                   is_copied && here ? here : ir_build_zero(r->b, ir_type(r->f, v)));
+    }
+}
+
+/* Copies an IF with what its arms keep as further results. Returns false, and copies nothing, if there is none. */
+static bool copy_keeping(Reverse *r, const IrInst *inst)
+{
+    Derive *d = r->derive;
+    DeriveValues kept[2] = {0};
+    IrValue cond = r->clone->map[ir_args(r->f, inst)[0]];
+    bool known;
+    for (uint32_t arm = 0; arm < 2; ++arm)
+        derive_list_kept(d, r->f, inst->region_first + arm, &kept[arm]);
+    if (kept[0].count + kept[1].count == 0 || ir_is_const_bool(r->b, cond, &known))
+        return false;
+    const DeriveValues *first = kept[0].count ? &kept[0] : &kept[1];
+    ASSERT(first->data);
+    if (r->kept[first->data[0]])
+        return false; /* all are there from an earlier copy */
+    for (uint32_t arm = 0; arm < 2; ++arm)
+        for (uint32_t i = 0; i < kept[arm].count; ++i)
+            r->clone->map[kept[arm].data[i]] = 0;
+    ir_if_begin(r->b, cond);
+    IrValue *results = NULL;
+    for (uint32_t arm = 0; arm < 2; ++arm) {
+        ValueList yields = {0};
+        const IrValue *own = ir_yield_args(r->f, inst->region_first + arm);
+        ir_clone_insts(r->clone, inst->region_first + arm);
+        for (uint32_t i = 0; i < inst->result_count; ++i)
+            array_push(d->module->arena, &yields, r->clone->map[own[i]]);
+        push_kept(r, &kept[0], arm == 0, &yields);
+        push_kept(r, &kept[1], arm == 1, &yields);
+        results = ARENA_ARRAY(d->module->arena, IrValue, yields.count);
+        if (arm == 0)
+            ir_if_else(r->b, yields.data, yields.count);
+        else
+            ir_if_end(r->b, yields.data, yields.count, results);
+    }
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        r->clone->map[inst->result_first + i] = results[i];
+    for (uint32_t arm = 0, at = inst->result_count; arm < 2; ++arm)
+        for (uint32_t i = 0; i < kept[arm].count; ++i)
+            r->kept[kept[arm].data[i]] = results[at++];
+    return true;
+}
+
 static void back_if(Reverse *r, const IrInst *inst)
 {
     IrValue cond = r->clone->map[ir_args(r->f, inst)[0]];
@@ -450,13 +509,19 @@ static uint32_t element_count(IrType type)
     return ir_is_array(type) ? ir_count(type) : 1;
 }
 
-static bool check_tape(Reverse *r, const IrInst *inst, const DeriveLoop *loop)
+static uint64_t tape_scalars(const Reverse *r, const IrInst *inst, const DeriveLoop *loop)
 {
-    Derive *d = r->derive;
-    uint64_t scalars = 0;
+    uint64_t scalars = (uint64_t)loop->turns * loop->kept_count;
     for (uint32_t i = 0; i < inst->arg_count; ++i)
         if (loop->states[i] == STATE_SAVED)
             scalars += (uint64_t)loop->turns * element_count(ir_type(r->f, ir_args(r->f, inst)[i]));
+    return scalars;
+}
+
+static bool check_tape(Reverse *r, const IrInst *inst, const DeriveLoop *loop)
+{
+    Derive *d = r->derive;
+    uint64_t scalars = tape_scalars(r, inst, loop);
     if (scalars <= TAPE_SCALARS_MAX)
         return true;
     if (!d->has_failed) {
@@ -507,6 +572,19 @@ static IrValue restore(Reverse *r, IrValue tape, IrValue turn, IrType type)
     return ir_build_array(r->b, ir_kind(type), elements, ir_count(type));
 }
 
+/* Computes again, from here on, what was kept in the region and in all inside. */
+static void forget_kept(Reverse *r, IrRegionId region)
+{
+    const IrRegion *body = ir_region(r->f, region);
+    for (IrInstId id = body->first; id != body->last; id = ir_inst(r->f, id)->next) {
+        const IrInst *inst = ir_inst(r->f, id);
+        if (inst->op == IR_KEEP)
+            r->kept[inst->result_first] = r->clone->map[inst->result_first] = 0;
+        for (uint32_t i = 0; i < inst->region_count; ++i)
+            forget_kept(r, inst->region_first + i);
+    }
+}
+
 /* Copies a loop so that it counts its turns and saves what the walk back needs. */
 static void copy_taped(Reverse *r, IrInstId id)
 {
@@ -515,8 +593,11 @@ static void copy_taped(Reverse *r, IrInstId id)
     IrValue param_first = ir_region(r->f, inst->region_first)->param_first;
     Tape *tape = r->tapes[id] = ARENA_NEW(m->arena, Tape);
     const DeriveLoop *loop = &tape->loop;
-    tape->loop = derive_analyse_loop(r->derive, r->f, r->active, id);
+    tape->loop = derive_analyse_loop(r->derive, r->f, r->active, id, true);
+    if (tape_scalars(r, inst, loop) > TAPE_SCALARS_MAX)
+        tape->loop = derive_analyse_loop(r->derive, r->f, r->active, id, false);
     tape->values = ARENA_ARRAY(m->arena, IrValue, inst->arg_count);
+    tape->kept = ARENA_ARRAY(m->arena, IrValue, loop->kept_count);
     if (!check_tape(r, inst, loop))
         tape->loop.turns = 1; /* the module is refused */
     ValueList init = {0}, next = {0};
@@ -530,6 +611,10 @@ static void copy_taped(Reverse *r, IrInstId id)
                 m->arena, &init,
                 ir_build_zero(r->b, ir_array(ir_kind(type), loop->turns * element_count(type))));
     }
+    for (uint32_t i = 0; i < loop->kept_count; ++i)
+        array_push(
+            m->arena, &init,
+            ir_build_zero(r->b, ir_array(ir_kind(ir_type(r->f, loop->kept[i])), loop->turns)));
     IrValue *state = ARENA_ARRAY(m->arena, IrValue, init.count);
     ir_loop_begin(r->b, inst->site, init.data, init.count, state);
     IrValue turns = state[inst->arg_count];
@@ -545,6 +630,14 @@ static void copy_taped(Reverse *r, IrInstId id)
             array_push(m->arena, &tapes, save(r, state[at++], turn, state[i]));
     }
     ir_clone_insts(r->clone, inst->region_first);
+    const DeriveValues kept = {.data = cast_away_const(loop->kept), .count = loop->kept_count};
+    ValueList found = {0};
+    push_kept(r, &kept, true, &found);
+    for (uint32_t i = 0; i < kept.count; ++i) {
+        ASSERT(!ir_is_array(ir_build_type(r->b, found.data[i])));
+        IrValue so_far = state[init.count - kept.count + i];
+        array_push(m->arena, &tapes, save(r, so_far, turn, found.data[i]));
+    }
     const IrValue *yields = ir_yield_args(r->f, inst->region_first);
     for (uint32_t i = 0; i < inst->arg_count; ++i)
         array_push(m->arena, &next, r->clone->map[yields[1 + i]]);
@@ -559,6 +652,8 @@ static void copy_taped(Reverse *r, IrInstId id)
         if (loop->states[i] == STATE_SAVED)
             tape->values[i] = results[at++];
     }
+    for (uint32_t i = 0; i < kept.count; ++i)
+        tape->kept[i] = results[next.count - kept.count + i];
 }
 
 static bool visit(IrClone *c, IrInstId id)
@@ -574,6 +669,15 @@ static bool visit(IrClone *c, IrInstId id)
         derive_pass_texels(c, inst);
         return true;
     }
+    if (inst->op == IR_KEEP) {
+        IrValue kept = r->kept[inst->result_first];
+        c->map[inst->result_first] = kept ? kept : c->map[ir_args(c->from, inst)[0]];
+        return true;
+    }
+    if (inst->op == IR_IF)
+        return copy_keeping(r, inst);
+    if (inst->op == IR_LOOP)
+        forget_kept(r, inst->region_first);
     if (inst->op != IR_LOOP || inst->parent != r->taping || !is_active_loop(r, inst))
         return false;
     copy_taped(r, id);
@@ -637,6 +741,11 @@ static void back_turn(Reverse *r, const BackLoop *l, IrValue turn, IrValue *adjo
     for (uint32_t i = 0; i < l->outer->count; ++i)
         r->adjoints[l->outer->data[i]] = adjoints[l->state_count + i];
     forget_adjoints(r, inst->region_first);
+    forget_kept(r, inst->region_first);
+    const Tape *tape = r->tapes[l->id];
+    for (uint32_t i = 0; i < tape->loop.kept_count; ++i)
+        r->kept[tape->loop.kept[i]] =
+            restore(r, tape->kept[i], turn, ir_type(r->f, tape->loop.kept[i]));
     copy_region(r, inst->region_first);
     for (uint32_t i = 0; i < l->state_count; ++i)
         add(r, yields[1 + l->states[i]], adjoints[i]);
@@ -787,6 +896,7 @@ void derive_reverse_body(Derive *d, const IrFunc *f, const uint8_t *active, IrBu
                  .adjoints = ARENA_ARRAY(arena, IrValue, f->values.count),
                  .tapes = ARENA_ARRAY(arena, Tape *, f->insts.count),
                  .known = ARENA_ARRAY(arena, uint8_t, f->values.count),
+                 .kept = ARENA_ARRAY(arena, IrValue, f->values.count),
                  .inside = ARENA_ARRAY(arena, uint32_t, f->values.count),
                  .seen = ARENA_ARRAY(arena, uint32_t, f->values.count)};
     IrClone c = ir_clone_begin(d->module, f, b, &hooks, &r);

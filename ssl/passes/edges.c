@@ -482,7 +482,7 @@ static void copy_control(Edges *e, IrInstId id)
         else
             copy_common_if(e, inst);
     } else if (is_loop) {
-        DeriveLoop loop = derive_analyse_loop(e->derive, e->f, e->active, id);
+        DeriveLoop loop = derive_analyse_loop(e->derive, e->f, e->active, id, false);
         uint32_t given = e->derive->module->fault_sites.data[inst->site].max_trips;
         copy_loop(e, inst, loop.is_bounded && loop.turns < INT32_MAX ? loop.turns : given);
     } else {

@@ -241,7 +241,7 @@ IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
     ASSERT(ir_op_info(op)->flags & IR_FLAG_PARTIALS);
     if (op == IR_FMA)
         return sum(b, tangent2(b, IR_FMUL, args, 0, tangents), tangents[2]);
-    if (op == IR_APART)
+    if (op == IR_APART || op == IR_KEEP)
         return tangents[0];
     if (ir_op_info(op)->signature[1] == '>')
         return tangents[0] ? tangent1(b, op, args[0], result, tangents[0]) : 0;

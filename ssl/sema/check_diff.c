@@ -424,13 +424,21 @@ static void check_substitute(Sema *s, FuncDecl *f, const Attribute *a)
     }
 }
 
+static bool is_preference(uint32_t kind)
+{
+    return kind == MARK_PREFER_CHECKPOINT || kind == MARK_PREFER_RECOMPUTE;
+}
+
 void check_func_attributes(Sema *s, FuncDecl *f)
 {
     for (uint32_t i = 0; i < f->attributes.count; ++i) {
         const Attribute *a = &f->attributes.items[i];
-        for (uint32_t k = 0; k < i; ++k)
+        for (uint32_t k = 0; k < i; ++k) {
             if (f->attributes.items[k].kind == a->kind)
                 report(s->diags, DERIVATIVE_TWICE, a->span, "this attribute");
+            else if (is_preference(f->attributes.items[k].kind) && is_preference(a->kind))
+                report(s->diags, DERIVATIVE_TWICE, a->span, "a preference");
+        }
         if (f->is_shader && a->kind != MARK_FILTERED && a->kind != MARK_FUSED) {
             report(s->diags, ATTRIBUTE_OF_SHADER, a->span, NULL);
             continue;
@@ -443,6 +451,11 @@ void check_func_attributes(Sema *s, FuncDecl *f)
             break;
         case MARK_TREAT_AS_DIFFERENTIABLE:
             f->is_differentiable = f->is_constant = true;
+            break;
+        case MARK_PREFER_CHECKPOINT:
+            f->is_kept = true;
+            break;
+        case MARK_PREFER_RECOMPUTE: /* as all that is not kept is */
             break;
         case MARK_FILTERED:
             f->is_filtered = true;
@@ -488,6 +501,7 @@ static void share_marks(Sema *s, FuncDecl *declared)
             continue;
         f->is_differentiable = f->is_differentiable || declared->is_differentiable;
         f->is_constant = f->is_constant || declared->is_constant;
+        f->is_kept = f->is_kept || declared->is_kept;
         f->is_filtered = f->is_filtered || declared->is_filtered;
         f->is_no_diff = f->is_no_diff || declared->is_no_diff;
         f->forward = f->forward ? f->forward : declared->forward;

@@ -718,6 +718,60 @@ static void test_threads_share_a_group(void **state)
     ssl_unit_release(group);
 }
 
+/* --- hints ------------------------------------------------------------------------------------------ */
+
+/* A loop in a loop, branches in both, and a call that has a derivative of its own. */
+static const char hinted[] =
+    "%sfloat detail(float3 p, int n) { float s = 0; for (int i = 0; i < n; ++i) { s += "
+    "snoise(p); "
+    "p "
+    "*= 2; } return s; }"
+    "void own_back(inout diff_pair<float> x, float d) { x.d = d * cos(x.p); }"
+    "[BackwardDerivative(own_back)] %sfloat own(float x) { return sin(x); }"
+    "shader s(float a = 0.7, float b = 0.4, out float y) {"
+    "  const float3 p = float3(global_value<uv>.x, global_value<uv>.y, 0.3);"
+    "  y = 0.2;"
+    "  for (int i = 0; i < 5; ++i) {"
+    "    if (p.x > 0.2 * float(i)) y += a * detail(p * float(i + 1), 3) * y;"
+    "    else if (p.y > 0.5) y = own(y * b + detail(p + float3(i), 2)); else y *= 1.1;"
+    "    for (int k = 0; k < i; ++k) y = y * b + detail(float3(k, i, 0.5) - p, 1) * own(a * y);"
+    "  } }";
+
+/* What is kept changes no bit, and makes kernels shorter. */
+static void test_kept(void **state)
+{
+    static const char *const marks[2] = {"", "[PreferCheckpoint] "};
+    static const uint32_t lanes[] = {1, 16};
+    uint32_t instructions[2];
+    float first[2][POINTS];
+    for (uint32_t k = 0; k < 2; ++k)
+        for (uint32_t w = 0; w < SORT_COUNT_OF(lanes); ++w) {
+            StrBuf text = {0};
+            strbuf_printf(&text, hinted, marks[k], marks[k]);
+            SslUnit *unit = compile(*state, strbuf_text(&text));
+            SslUnit *back = derive(unit, true, 0, "a b", "y");
+            SslProgram *program;
+            GridHost *grid = run_new(*state, back, lanes[w], POINTS, &program);
+            float found[2][POINTS];
+            for (uint32_t i = 0; i < POINTS; ++i)
+                seed(grid, program, "adjoint(y)", 0, i, 1);
+            grid_host_run(grid);
+            for (uint32_t i = 0; i < POINTS; ++i) {
+                found[0][i] = output(grid, program, "gradient(a)", 0, i);
+                found[1][i] = output(grid, program, "gradient(b)", 0, i);
+            }
+            if (k == 0 && w == 0)
+                memcpy(first, found, sizeof first);
+            assert_memory_equal(first, found, sizeof first);
+            instructions[k] = ssl_program_info(program)->ir_instructions;
+            release(grid, program, back);
+            ssl_unit_release(unit);
+            strbuf_free(&text);
+        }
+    if (instructions[1] >= instructions[0] * 3 / 4)
+        fail_msg("%u instructions, and %u without hints", instructions[1], instructions[0]);
+}
+
 /* --- the interpreter, in double ------------------------------------------------------------------- */
 
 /* Sets what the interpreter reads of a parameter, at its default, or moved along one of its numbers. */
@@ -829,10 +883,12 @@ static void test_in_double(void **state)
 /* --- sums ---------------------------------------------------------------------------------------- */
 
 static const char pattern[] =
-    "shader s(float width = 0.3, float blur = 0.05, color tint = color(0.8, 0.3, 0.1), out color "
+    "shader s(float width = 0.3, float blur = 0.05, color tint = color(0.8, 0.3, 0.1), out "
+    "color "
     "c) {"
     "  const float2 p = global_value<uv>;"
-    "  float h = 0; for (int i = 1; i < 5; ++i) h += sin(float(i) * 9 * p.x * width) / float(i);"
+    "  float h = 0; for (int i = 1; i < 5; ++i) h += sin(float(i) * 9 * p.x * width) / "
+    "float(i);"
     "  c = p.y > 0.6 ? tint * smoothstep(width, width + blur, p.x) : tint * h; }";
 
 enum { MANY = 1000, PIECES_MAX = 16 };
@@ -1167,15 +1223,18 @@ static void test_reads_in_calls(void **state)
                 "float again(float a, int n) { return n <= 0 ? a : global_value<uv>.x *"
                 " attribute<paint> + again(a, n - 1); }"
                 "float below(float a, int n) { return again(a, n); }"
-                "float through(float a, int n) { return n <= 0 ? a : below(a, 2) + through(a, n - "
+                "float through(float a, int n) { return n <= 0 ? a : below(a, 2) + through(a, "
+                "n - "
                 "1); }"
-                "float passed(float a, float by, int n) { return n <= 0 ? a : by * passed(a, by, n "
+                "float passed(float a, float by, int n) { return n <= 0 ? a : by * passed(a, "
+                "by, n "
                 "- 1); }"
                 "void own_bwd(inout diff_pair<float> a, float g) { a.d = g; }"
                 "diff_pair<float> own_fwd(diff_pair<float> a) { return a; }"
                 "[BackwardDerivative(own_bwd)] [ForwardDerivative(own_fwd)] float own(float a)"
                 " { return a + global_value<uv>.x; }"
-                "[TreatAsDifferentiable] float noted(float a) { return a + global_value<uv>.x; }"
+                "[TreatAsDifferentiable] float noted(float a) { return a + global_value<uv>.x; "
+                "}"
                 "shader s(float a = 1, out float y) { y = %s; }",
                 rows[i].output);
             SslUnit *unit = compile(*state, text);
@@ -1206,6 +1265,7 @@ int main(void)
         cmocka_unit_test(test_group_says_the_source),
         cmocka_unit_test(test_group_of_derivatives),
         cmocka_unit_test(test_threads_share_a_group),
+        cmocka_unit_test(test_kept),
         cmocka_unit_test(test_in_double),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_lines),

@@ -268,6 +268,30 @@ static RandomVerdict check_group(const Derived *d, const SslUnit *unit, DiagList
     return verdict;
 }
 
+/* Holds the program against the one without hints of what walking back keeps. */
+static RandomVerdict check_hints(const Derived *d, Str text, DiagList *diags, const Words *hinted)
+{
+    static const char hint[] = "[PreferCheckpoint]";
+    const size_t size = sizeof hint - 1;
+    const SslBuildDesc how = {.size_bytes = sizeof how, .lanes = 8, .llvm_level = 1};
+    char *plain = arena_strndup(d->arena, text.data, text.size_bytes);
+    for (char *at = plain; (at = strstr(at, hint)) != NULL;)
+        memset(at, ' ', size);
+    if (memcmp(plain, text.data, text.size_bytes) == 0)
+        return RANDOM_GOOD;
+    const SslSource source = {.name = "random.ssl", .text = {plain, text.size_bytes}};
+    Words *words = ARENA_NEW(d->arena, Words);
+    SslUnit *unit;
+    Status status = ssl_unit_compile(d->host->ctx, &source, diags, &unit);
+    if (status != STATUS_OK)
+        return random_refuse(diags, &(Error){0}, status, d->report);
+    RandomVerdict verdict = run_kernel(d, unit, &how, diags, words);
+    ssl_unit_release(unit);
+    if (verdict == RANDOM_GOOD && !compare_bits(d, hinted, words, "without hints"))
+        return RANDOM_BAD;
+    return verdict;
+}
+
 static RandomVerdict check_kernels(Derived *d, Str text, DiagList *diags)
 {
     static const uint32_t lanes[WIDTHS] = {1, 8, 16, 16}, levels[WIDTHS] = {1, 1, 1, 3};
@@ -288,6 +312,8 @@ static RandomVerdict check_kernels(Derived *d, Str text, DiagList *diags)
     }
     if (verdict == RANDOM_GOOD)
         verdict = check_group(d, unit, diags, &words[0]);
+    if (verdict == RANDOM_GOOD)
+        verdict = check_hints(d, text, diags, &words[0]);
     ssl_unit_release(unit);
     for (uint32_t i = 0; i + 1 < POINTS && verdict == RANDOM_GOOD; i += 2)
         if (!compare_pair(d, &words[0], i))

@@ -11,6 +11,7 @@ typedef struct Writer {
     uint32_t locals, depth, loops, level; /* level: of the function, which calls those below it */
     bool in_loop, detaches, looks_up;
     bool detaches_places; /* of lookups, some */
+    uint32_t hints;       /* a bit for each of the next functions */
 } Writer;
 
 static uint32_t draw(Writer *w, uint32_t count)
@@ -348,18 +349,25 @@ static void body(Writer *w, const char *locals)
     text(w, ";\n}\n\n");
 }
 
-static const char fixed[] =
-    "struct Part { float x; float3 v; int k; };\n"
-    "[Differentiable] float square_sum(float a, float b) { return sin(a * a + 0.5 * b); }\n"
-    "float plain(float a) { return cos(a); }\n"
+/* Each may be marked as one whose results are kept. */
+static const char *const fixed[] = {
+    "struct Part { float x; float3 v; int k; };\n",
+    "[Differentiable] float square_sum(float a, float b) { return sin(a * a + 0.5 * b); }\n",
+    "float plain(float a) { return cos(a); }\n",
     "[Differentiable] float falling(float a, float b, int n)\n"
-    "{ return n <= 0 ? a * b : 0.5 * a + falling(sin(a) * b, cos(b), n - 1); }\n"
+    "{ return n <= 0 ? a * b : 0.5 * a + falling(sin(a) * b, cos(b), n - 1); }\n",
     "diff_pair<float> own_fwd(diff_pair<float> a, diff_pair<float> b)\n"
-    "{ return diff_pair(a.p * b.p, a.d * b.p + a.p * b.d); }\n"
+    "{ return diff_pair(a.p * b.p, a.d * b.p + a.p * b.d); }\n",
     "void own_bwd(inout diff_pair<float> a, inout diff_pair<float> b, float g)\n"
-    "{ a.d = g * b.p; b.d = g * a.p; }\n"
+    "{ a.d = g * b.p; b.d = g * a.p; }\n",
     "[ForwardDerivative(own_fwd)] [BackwardDerivative(own_bwd)]\n"
-    "float own(float a, float b) { return a * b; }\n\n";
+    "float own(float a, float b) { return a * b; }\n\n"};
+
+static void hint(Writer *w)
+{
+    text(w, w->hints & 1 ? "[PreferCheckpoint] " : "");
+    w->hints >>= 1;
+}
 
 static const char shader[] =
     "shader main(out float jw, out float jw_size, out float tv, out float value, out float same, "
@@ -399,11 +407,17 @@ static const char shader[] =
 
 static void functions(Writer *w)
 {
-    text(w, fixed);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(fixed); ++i) {
+        if (i > 0)
+            hint(w);
+        text(w, fixed[i]);
+    }
     w->level = 1;
+    hint(w);
     text(w, "[Differentiable] float inner(float a, float b)\n");
     body(w,
          "    int n = 2; float c = a - b; float d = 0.25 * a; float r[4] = {a, b, 0.5 * a, b};\n");
+    hint(w);
     text(w, "[Differentiable] float gradient(float a, float b)\n"
             "{ diff_pair<float> p = diff_pair(a), q = diff_pair(b); bwd_diff(inner)(p, q, 0.5);\n"
             "  return p.d - 0.5 * q.d; }\n\n");
@@ -431,6 +445,7 @@ void write_texel_program(uint64_t seed, StrBuf *out)
 void write_diff_program(uint64_t seed, StrBuf *out)
 {
     Writer w = {.state = seed * 0x9E3779B97F4A7C15u, .out = out, .detaches = seed % 4 == 0};
+    w.hints = seed % 2 ? (uint32_t)(hash_mix64(seed) >> 32) : 0;
     char numbers[11][16];
     w.looks_up = seed % 3 == 0;
     text(&w, w.looks_up ? "texture2d wood;\ntexture2d stone;\n" : "");

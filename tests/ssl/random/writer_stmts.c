@@ -356,11 +356,20 @@ static void choose_signature(Gen *g, GenFunc *f)
     }
 }
 
+/* Some functions ask that what they return is kept. */
+static void marks(Gen *g)
+{
+    if (!g->is_differentiable)
+        return;
+    text(g, writer_one_in(g, 4) ? "[PreferCheckpoint] " : "");
+    text(g, "[Differentiable]\n");
+}
+
 /* R name(all parameters but the first; `first` stands before them) */
 static void method_head(Gen *g, const GenFunc *f, const char *name, const char *first)
 {
     static const char *const ways[] = {"", "out ", "inout "};
-    text(g, g->is_differentiable ? "[Differentiable] " : "");
+    marks(g);
     writer_type_name(g, f->result);
     strbuf_printf(g->out, "%s(%s", name, first);
     for (uint32_t i = 1; i < f->param_count; ++i) {
@@ -410,7 +419,7 @@ static void function(Gen *g)
     GenFunc f;
     choose_signature(g, &f);
     writer_begin_function(g, f.result);
-    text(g, g->is_differentiable ? "[Differentiable]\n" : "");
+    marks(g);
     writer_type_name(g, f.result);
     strbuf_printf(g->out, "f%u(", f.name);
     for (uint32_t i = 0; i < f.param_count; ++i) {
@@ -468,7 +477,7 @@ static void recursive_function(Gen *g)
     const char *x = writer_new_name(g), *calls = writer_new_name(g), *depth = writer_new_name(g),
                *v = writer_new_name(g);
     writer_begin_function(g, t);
-    text(g, g->is_differentiable ? "[Differentiable]\n" : "");
+    marks(g);
     writer_type_name(g, t);
     strbuf_printf(g->out, "f%u(", f.name);
     writer_type_name(g, t);
