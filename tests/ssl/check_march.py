@@ -49,6 +49,9 @@ TWO = {"fields": "float r, x, z; [Differentiable] float front(point p) { return 
        "distance": "min(front(p), back(p))", "surface": "front(p) < back(p) ? 0.9 : 0.4", "params": BALL["params"], "values": "r, x, z"}
 LENS = {"fields": "float r, x, z;", "distance": "max(length(p - point(-0.2, 0.1, 3)) - 0.7, length(p - point(x, 0.1, z)) - r)", "surface": "1",
        "params": BALL["params"], "values": "r, x, z"}
+# A ball without what is in a cone whose apex is the eye: rays go along the cone.
+CONE = {"fields": "float r, x, z; [Differentiable] float cone(point p) { return p.z * (length(float2(p.x, p.y) / max(p.z, 0.01) - float2(x, 0.03)) - r); }",
+       "distance": "max(length(p - point(0.1, 0, z)) - 0.8, -cone(p))", "surface": "p.z - 2", "params": BALL["params"], "values": "r, x, z"}
 BOX = {"fields": "float size, turn, x; [Differentiable] vector sides(point p) { const vector q = p - point(x, 0.2, 3); return "
                  "abs(vector(q.x * cos(turn) + q.z * sin(turn), q.y, q.z * cos(turn) - q.x * sin(turn))) - vector(size, 0.4, 0.45); }",
        "distance": "max(sides(p).x, max(sides(p).y, sides(p).z))",
@@ -104,6 +107,9 @@ class Marching(unittest.TestCase):
 
     def test_lens(self):
         self.compare("lens", LENS, {"r": 0.6, "x": 0.3, "z": 2.9}, {"r": 0.02, "x": 0.02, "z": 0.04}, 0.03)
+
+    def test_cone(self):
+        self.compare("ball without a cone", CONE, {"r": 0.13, "x": 0.02, "z": 3}, {"r": 0.01, "x": 0.01, "z": 0.04}, 0.08)
 
     def test_box(self):
         self.compare("box with two colours", BOX, {"size": 0.5, "turn": 0.6, "x": 0.1}, {"size": 0.03, "turn": 0.06, "x": 0.04}, 0.06)
