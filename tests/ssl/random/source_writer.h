@@ -79,6 +79,7 @@ typedef struct Gen {
     bool is_pure;  /* what is written now is for a bsdf: there are no globals, textures, closures */
     bool is_state; /* it is the state of a bsdf, which cannot return */
     bool is_differentiable; /* all functions are, and are pure; no bsdf is near */
+    bool keeps;             /* some functions ask that what they return is kept */
     bool detaches;          /* and may say that a value has no derivative */
     bool takes_derivatives; /* of the function: as in GenFunc */
 } Gen;

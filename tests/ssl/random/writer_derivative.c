@@ -400,6 +400,7 @@ void random_derivative_source(Choices *choices, const RandomSize *size, Arena *a
              .is_pure = true,
              .is_differentiable = true};
     g.detaches = writer_one_in(&g, 3);
+    g.keeps = writer_one_in(&g, 4);
     uint32_t structs = writer_pick(&g, 3), count = 1 + writer_pick(&g, size->functions);
     for (uint32_t i = 0; i < structs; ++i)
         writer_struct(&g);

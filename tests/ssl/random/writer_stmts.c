@@ -356,12 +356,11 @@ static void choose_signature(Gen *g, GenFunc *f)
     }
 }
 
-/* Some functions ask that what they return is kept. */
 static void marks(Gen *g)
 {
     if (!g->is_differentiable)
         return;
-    text(g, writer_one_in(g, 4) ? "[PreferCheckpoint] " : "");
+    text(g, g->keeps && writer_one_in(g, 2) ? "[PreferCheckpoint] " : "");
     text(g, "[Differentiable]\n");
 }
 
