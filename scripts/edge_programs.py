@@ -34,10 +34,15 @@ class Program:
         text = self.before + "shader main(" + ",\n    ".join(params) + ",\n    out color o)\n{\n    " + "\n    ".join(body) + "\n}\n"
         return text.replace("WIDTH", str(width))
 
-    def draw(self, rng):
+    def draw(self, rng, spread=1.0):
+        """Random values; or those of the target, moved by so much of the way to them."""
         values = {name: rng.uniform(low, high) for name, (low, high) in self.bounds.items()}
         values.update({name: tuple(rng.random() for _ in range(3)) for name in self.colors})
-        return values
+        if spread == 1:
+            return values
+        moved = {name: self.target[name] + spread * (values[name] - self.target[name]) for name in self.bounds}
+        moved.update({name: tuple(a + spread * (b - a) for a, b in zip(self.target[name], values[name])) for name in self.colors})
+        return moved
 
     def count(self):
         return len(self.bounds) + 3 * len(self.colors)
@@ -211,7 +216,7 @@ struct World : IScene
 
 def csg():
     """Two balls, each cut by a half-space, without what is in an elliptic cone whose apex is the eye; under a distant light and a lamp."""
-    p = Program((60, 60), 400, 8, "6.1, without noise 6.2")
+    p = Program((40, 40), 2000, 60, "6.1, without noise 6.2")
     p.has_noise = False
     p.before = _marching() + _CSG_WORLD
     bounds = {"x": (-1.2, 1.2), "y": (-1.2, 1.2), "z": (3.0, 5.0), "r": (0.4, 1.4), "cutx": (-1.0, 1.0), "cuty": (-1.0, 1.0), "cutz": (-1.0, 1.0),
