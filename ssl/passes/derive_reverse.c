@@ -52,6 +52,7 @@ typedef struct Reverse {
     IrRegionId taping; /* loops of this region are taped */
     uint8_t *known;    /* [value of f]: a bool whose value is known in the copy; see Known */
     IrValue *kept;     /* [value of f]: what KEEP kept where the copy goes on; 0: it is computed */
+    bool is_plain;     /* the copy is of a loop in which nothing is kept */
     uint32_t *inside, *seen; /* [value of f]: stamps of find_outer */
     uint32_t stamp;
 } Reverse;
@@ -424,15 +425,15 @@ static bool copy_keeping(Reverse *r, const IrInst *inst)
     bool known;
     for (uint32_t arm = 0; arm < 2; ++arm)
         derive_list_kept(d, r->f, inst->region_first + arm, &kept[arm]);
-    if (kept[0].count + kept[1].count == 0 || ir_is_const_bool(r->b, cond, &known))
-        return false;
-    const DeriveValues *first = kept[0].count ? &kept[0] : &kept[1];
-    ASSERT(first->data);
-    if (r->kept[first->data[0]])
-        return false; /* all are there from an earlier copy */
+    bool is_all_there = true; /* from an earlier copy */
     for (uint32_t arm = 0; arm < 2; ++arm)
-        for (uint32_t i = 0; i < kept[arm].count; ++i)
+        for (uint32_t i = 0; i < kept[arm].count; ++i) {
+            is_all_there = is_all_there && r->kept[kept[arm].data[i]];
             r->clone->map[kept[arm].data[i]] = 0;
+        }
+    if (is_all_there || ir_is_const_bool(r->b, cond, &known))
+        return false;
+    ASSERT(kept[0].count + kept[1].count > 0);
     ir_if_begin(r->b, cond);
     IrValue *results = NULL;
     for (uint32_t arm = 0; arm < 2; ++arm) {
@@ -598,6 +599,7 @@ static void copy_taped(Reverse *r, IrInstId id)
         tape->loop = derive_analyse_loop(r->derive, r->f, r->active, id, false);
     tape->values = ARENA_ARRAY(m->arena, IrValue, inst->arg_count);
     tape->kept = ARENA_ARRAY(m->arena, IrValue, loop->kept_count);
+    forget_kept(r, inst->region_first);
     if (!check_tape(r, inst, loop))
         tape->loop.turns = 1; /* the module is refused */
     ValueList init = {0}, next = {0};
@@ -656,6 +658,15 @@ static void copy_taped(Reverse *r, IrInstId id)
         tape->kept[i] = results[next.count - kept.count + i];
 }
 
+/* Copies a loop that is not walked back, or not from this copy: nothing in it is kept. The copier may try its body more than once. */
+static void copy_plain(Reverse *r, IrInstId id)
+{
+    bool outer = r->is_plain;
+    r->is_plain = true;
+    ir_clone_copy(r->clone, id);
+    r->is_plain = outer;
+}
+
 static bool visit(IrClone *c, IrInstId id)
 {
     Reverse *r = c->data;
@@ -670,17 +681,18 @@ static bool visit(IrClone *c, IrInstId id)
         return true;
     }
     if (inst->op == IR_KEEP) {
-        IrValue kept = r->kept[inst->result_first];
+        IrValue kept = r->is_plain ? 0 : r->kept[inst->result_first];
         c->map[inst->result_first] = kept ? kept : c->map[ir_args(c->from, inst)[0]];
         return true;
     }
     if (inst->op == IR_IF)
-        return copy_keeping(r, inst);
-    if (inst->op == IR_LOOP)
-        forget_kept(r, inst->region_first);
-    if (inst->op != IR_LOOP || inst->parent != r->taping || !is_active_loop(r, inst))
+        return !r->is_plain && copy_keeping(r, inst);
+    if (inst->op != IR_LOOP)
         return false;
-    copy_taped(r, id);
+    if (inst->parent == r->taping && is_active_loop(r, inst))
+        copy_taped(r, id);
+    else
+        copy_plain(r, id);
     return true;
 }
 
