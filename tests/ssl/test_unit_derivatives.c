@@ -503,6 +503,20 @@ static SslUnit *link_wired(SslContext *ctx, const SslUnit *from, const SslUnit *
     return link_units(ctx, &desc);
 }
 
+/* Makes of a unit a group, whose only output is the unit's output z under another name. */
+static SslUnit *link_alone(SslContext *ctx, const SslUnit *unit, const char *name)
+{
+    const SslGroupNode node = {.name = "", .unit = unit};
+    const SslGroupOutput output = {.name = name, .node = "", .output = "z"};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = "named",
+                               .nodes = &node,
+                               .outputs = &output,
+                               .node_count = 1,
+                               .output_count = 1};
+    return link_units(ctx, &desc);
+}
+
 static const char surface[] =
     "struct Wave { float width; int turns; };"
     "shader s(float height = 0.6, Wave w = {1.5, 3}, out color y) {"
@@ -523,15 +537,7 @@ static void test_group_agrees(void **state)
     SslUnit *last = compile(*state, "shader s(color x = color(0), float k = 2, out color z) {"
                                     "  z = pow(x, color(k)); }");
     SslUnit *named = link_wired(*state, from, to);
-    const SslGroupNode node = {.name = "", .unit = named};
-    const SslGroupOutput output = {.name = "y", .node = "", .output = "z"};
-    const SslGroupDesc desc = {.size_bytes = sizeof desc,
-                               .name = "named",
-                               .nodes = &node,
-                               .outputs = &output,
-                               .node_count = 1,
-                               .output_count = 1};
-    SslUnit *again = link_units(*state, &desc);
+    SslUnit *again = link_alone(*state, named, "y");
     check_case(*state, link_wired(*state, again, last), &outer);
     ssl_unit_release(named);
     ssl_unit_release(again);
@@ -697,15 +703,7 @@ static void share(void *data, uint32_t index)
         ssl_unit_release(derive(s->unit, index % 4 == 1, 1, "from.height @uv", "z"));
         return;
     }
-    const SslGroupNode node = {.name = "", .unit = s->unit};
-    const SslGroupOutput z = {.name = "z", .node = "", .output = "z"};
-    const SslGroupDesc desc = {.size_bytes = sizeof desc,
-                               .name = "named",
-                               .nodes = &node,
-                               .outputs = &z,
-                               .node_count = 1,
-                               .output_count = 1};
-    ssl_unit_release(link_units(s->ctx, &desc));
+    ssl_unit_release(link_alone(s->ctx, s->unit, "z"));
 }
 
 static void test_threads_share_a_group(void **state)
