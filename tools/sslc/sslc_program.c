@@ -215,7 +215,7 @@ SslUnit *sslc_compile(SslcFile *file, const char *shader)
     SslUnit *unit;
     Status status = sslc_is_group(file) ? sslc_link(file, file->diags, &unit)
                                         : ssl_unit_compile(file->ctx, &source, file->diags, &unit);
-    if (!file->is_quiet)
+    if (!file->is_quiet || status != STATUS_OK)
         sslc_print_diags(file->diags);
     file->is_misused =
         status == STATUS_SOURCE && shader && !sslc_is_group(file) && lacks_shader(file, &source);
@@ -314,7 +314,7 @@ SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptio
     if (status == STATUS_OK) {
         how.output_derivatives = output_derivatives;
         status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);
-        if (!file->is_quiet)
+        if (!file->is_quiet || status != STATUS_OK)
             sslc_print_diags(diags);
     }
     diag_list_destroy(diags);

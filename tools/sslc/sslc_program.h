@@ -51,7 +51,7 @@ typedef struct SslcFile {
     Arena *arena;                 /* textures */
     ARRAY(const char *) textures; /* of a group, by id: formulas of grid_texture_parse */
     bool is_misused; /* sslc_compile, sslc_build: the options do not fit the source or its shader */
-    bool is_quiet;   /* what they find was printed by an earlier call */
+    bool is_quiet;   /* their warnings were printed by an earlier call */
 } SslcFile;
 /* The path may be that of a unit of the library, "unit:NAME". cpu may be NULL. Prints what is wrong. Closures that the file
  * makes and does not define are those of files beside it (sslc_closures.h). */
