@@ -438,6 +438,15 @@ void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3], bool is_
     unlock_record(head);
 }
 
+void film_splat_prefetch(const Film *film, uint32_t x, uint32_t y)
+{
+    const FilmDesc *d = &film->desc;
+    ASSERT(x - d->x < d->crop_width && y - d->y < d->crop_height);
+    uint8_t *record = film_record(film, (size_t)(y - d->y) * d->crop_width + (x - d->x));
+    SORT_PREFETCH(record_head(record));
+    SORT_PREFETCH(film_splats(film, record));
+}
+
 void film_count_light_paths(Film *film, uint64_t count, uint64_t odd)
 {
     atomic_fetch_add_explicit(&film->light_path_count, count, memory_order_relaxed);

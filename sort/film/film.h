@@ -175,6 +175,8 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
  * film_commit; is_odd: as in FilmSample, of the sample that the path belongs to. Any thread. */
 #define FILM_SPLAT_MAX 0x1p28f
 void film_splat(Film *film, uint32_t x, uint32_t y, const float rgb[3], bool is_odd);
+/* Asks for the memory of a pixel before a splat. */
+void film_splat_prefetch(const Film *film, uint32_t x, uint32_t y);
 /* Counts paths of light, those that reach no pixel too, and those of odd samples among them. Any thread. */
 void film_count_light_paths(Film *film, uint64_t count, uint64_t odd);
 

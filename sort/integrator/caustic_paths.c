@@ -3,6 +3,10 @@
 #include "sort/sampling/mis.h"
 #include "sort/shade/ssl_tables.h"
 
+/* Something is left to scattering, since alpha surfaces between a lamp and a caster, which a shadow ray has not met yet when it is
+ * weighted, give it all back. */
+#define WEIGHT_MAX (1.0f - 0x1p-10f)
+
 uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth)
 {
     uint32_t most =
@@ -36,6 +40,11 @@ Status caustic_paths_create(Wave *w, Arena *arena, Error *err)
 bool caustic_paths_cast(const Wave *w, uint32_t instance)
 {
     return caustic_emission_casts(w->shared->caustic_emission, instance);
+}
+
+bool caustic_paths_blur(const Wave *w, uint32_t instance, uint32_t material)
+{
+    return caustic_emission_is_glossy(w->shared->caustic_emission, instance, material);
 }
 
 bool caustic_paths_light(const Wave *w, uint32_t instance)
@@ -76,7 +85,7 @@ float caustic_paths_weight(const Wave *w, const CausticJoint *joint)
     if (strategy == WAVE_STRATEGY_BSDFS)
         return 0.0f;
     find_densities(w, joint, &by_light, &by_camera);
-    return mis_power(by_light, by_camera);
+    return minf(mis_power(by_light, by_camera), WEIGHT_MAX);
 }
 
 CausticNoise caustic_paths_noise(const Wave *w, const CausticJoint *joint, float light)

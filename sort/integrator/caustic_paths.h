@@ -1,20 +1,24 @@
 /* Paths of light that look for caustics: from lights through casters to what the camera sees. Private to the stages.
  *
- *   lens - x0 - x1 - ... - xk - casters, each of which reflects or refracts without a blur - lamp
+ *   lens - x0 - x1 - ... - xk - casters, each of which reflects or refracts with little blur or none - lamp
  *
  * The receiver xk scatters the light, and so may others after it; smooth surfaces may lie between them. The camera sees x0, which
  * is xk in most cases. Scattering finds such a path from the one end, if the lamp is a surface, and paths of light (light_paths.h)
  * from the other. Of these densities,
  *
  *   scattering      (pixels / sr) |we . n0| / distance^2  p(wl)
- *   paths of light  q |wl . nk|, times the paths for a sample of each pixel
+ *   paths of light  q |wl . n0|, times the paths for a sample of each pixel
  *
- * the first has the density p of the lobes at xk, the second that q with which a ray leaves the lamp (caustic_emission.h), which
- * smooth casters keep per area at right angles and solid angle. Between x0 and xk both have the same, if surfaces there scatter by
- * the cosine. Both strategies are weighted by the power heuristic of these numbers [Veach1997 ch. 9], whether they are the
- * densities or not: both ends compute the same, so that the weights sum to 1. The chances of lobes of casters are nearly the same
- * from both ends, and are left out of both. Next to the lens, on small parts of large caustics and on glossy surfaces scattering
- * takes over. Light that no path from the camera meets is found by paths of light alone.
+ * the first has the density p of the lobes at x0, the second that q with which a ray leaves the lamp (caustic_emission.h), which
+ * smooth casters keep per area at right angles and solid angle. So do lobes with a blur, nearly: at one and the same surface lobes
+ * draw wl per |wl . n| as densely for a viewer at we as they draw we per |we . n| for one at wl. Both strategies are weighted by the
+ * power heuristic of these numbers [Veach1997 ch. 9], whether they are the densities or not: both ends compute the same, so that
+ * the weights sum to 1. Next to the lens, on small parts of large caustics and where x0 is glossy, scattering takes over. Light that
+ * no path from the camera meets is found by paths of light alone.
+ *
+ * A caster with a blur that is the last one before the lamp may look for it by light sampling besides. Where its lobes draw the lamp
+ * with the density p and light sampling with s, both together have p + s: q is multiplied by p / (p + s), and what either of both
+ * finds has the same weight.
  *
  * Receivers behind mirrors and glass that the camera sees have walks (caustics.h), and so have all that lie behind what is unknown
  * at the lamp: materials that ask for the path's bounces or length, transparent surfaces, bodies. */
@@ -27,8 +31,8 @@
 typedef struct CausticJoint {
     float3 P, Ng; /* of x0 */
     float time;
-    float pdf; /* with which scattering draws wl at xk */
-    /* q |wl . nk|; INFINITY: no path from the camera meets that light. */
+    float pdf; /* with which scattering draws wl there */
+    /* q |wl . n0|; INFINITY: no path from the camera meets that light. */
     float arrival;
 } CausticJoint;
 
@@ -41,6 +45,8 @@ static inline bool caustic_paths_exist(const Wave *w)
  * no limit of bounces ends it, whatever lobes scatter it. */
 uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth);
 bool caustic_paths_cast(const Wave *w, uint32_t instance);
+/* Returns whether an instance of this material is a caster by lobes with a blur, too. */
+bool caustic_paths_blur(const Wave *w, uint32_t instance, uint32_t material);
 bool caustic_paths_light(const Wave *w, uint32_t instance);
 /* Returns whether what a material does to a path of light does not depend on what comes before. */
 bool caustic_paths_know(const Wave *w, uint32_t material);

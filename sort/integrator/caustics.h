@@ -13,17 +13,21 @@
 
 #include "sort/integrator/caustic_walk.h"
 
-/* A path that was scattered at a receiver and, since then, only refracted by casters. */
+/* A path that was scattered at a receiver and, since then, only by casters. */
 typedef struct CausticTrail {
     bool is_active;
     bool is_of_light; /* paths of light find it, not walks (caustic_paths.h) */
     /* Paths of light know all that scattered the path so far, of which the first was at x0. */
     bool is_known;
-    float3 seen_P, seen_n;
+    float3 seen_P, seen_n, seen_wi; /* of x0; in which the path was scattered there, and the density of that */
+    float seen_pdf;
     uint32_t count; /* surfaces passed */
     CausticStart start;
-    float3 wi; /* in which the path was scattered */
+    float3 wi; /* in which the path was scattered at the receiver */
     float pdf; /* of that direction, times the chances of the lobes since */
+    /* If it is of light: the last caster, and the density with which that drew where the path goes; INFINITY: without a blur. */
+    float3 last_P;
+    float last_pdf;
 } CausticTrail;
 
 typedef struct Caustics {
@@ -53,6 +57,10 @@ bool caustics_take_met(Wave *w, uint32_t i, uint32_t light_index, float t, Spect
  * for it. */
 float caustics_weight_of_sky(const Wave *w, uint32_t i);
 float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface);
+/* Returns the weight of what light sampling brings to the surface of path i: 1, or less where it is a caster for which paths of light
+ * look for the same. pdf: with which scattering draws the light's direction. */
+float caustics_weight_of_sample(const Wave *w, uint32_t i, SurfaceLane surface,
+                                const LightRows *lights, float pdf);
 bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
                         const LightArrival *arrival);
 

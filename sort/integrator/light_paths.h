@@ -26,7 +26,7 @@
 
 #include "sort/bsdf/bsdf_delta.h"
 #include "sort/integrator/points.h"
-#include "sort/light/light_emission.h"
+#include "sort/light/caustic_emission.h"
 
 /* The place from which the last part of a path came. */
 typedef struct LightTrail {
@@ -37,12 +37,10 @@ typedef struct LightTrail {
     uint32_t light;
     float3 place;
     bool is_dark;
-    /* If it looks for caustics: CausticDeparture.light, and the density of the departure, or INFINITY. */
-    uint32_t caustic_light;
+    /* If it looks for caustics: the departure, and its density (caustic_emission_density), or INFINITY. */
+    CausticDeparture departure;
     float density;
-    /* A receiver has scattered it; then: CausticJoint. */
-    bool is_spread;
-    float arrival, pdf;
+    bool is_spread; /* a receiver has scattered it */
 } LightTrail;
 
 /* A direction that was drawn for a path at a surface. */

@@ -11,7 +11,7 @@
 static const SceneLightVisibility *visibility_of(const Wave *w, uint32_t i)
 {
     const Scene *scene = w->shared->scene;
-    uint32_t light = w->light_paths->trails[i].caustic_light;
+    uint32_t light = w->light_paths->trails[i].departure.light;
     if (light == CAUSTIC_SKY)
         return &scene->environment.visibility;
     return light & CAUSTIC_MESH ? &scene->instances[light & ~CAUSTIC_MESH].light_visibility
@@ -27,11 +27,19 @@ static bool has_room(const Wave *w, uint32_t i, uint32_t more)
            wave_light_reaches(visibility_of(w, i), path->depth + more, 0);
 }
 
+/* Returns whether path i has come to a caster by all of its lobes. Behind a receiver casters are like other surfaces. */
+static bool is_at_blur(const Wave *w, uint32_t i)
+{
+    return !w->light_paths->trails[i].is_spread &&
+           caustic_paths_blur(w, w->hits.shape[i], w->materials[i]);
+}
+
 /* Paths that look for caustics are joined at receivers, once they come from casters. */
 static bool is_joined(const Wave *w, uint32_t i)
 {
     return !w->light_paths->is_for_caustics ||
-           (w->paths[i].depth > 0 && caustic_paths_light(w, w->hits.shape[i]) && has_room(w, i, 0));
+           (w->paths[i].depth > 0 && caustic_paths_light(w, w->hits.shape[i]) &&
+            !is_at_blur(w, i) && has_room(w, i, 0));
 }
 
 /* They go on at casters, and are spread at receivers. */
@@ -152,23 +160,15 @@ static void send_to_lens(Wave *w, uint32_t i, SurfaceLane surface, const CameraL
     shadow_queue_set_light(&w->shadow, shadow, light, 0);
 }
 
-/* Returns q |wl . n| where path i, which looks for caustics, has come to a surface. */
-static float arrival_at(const Wave *w, uint32_t i, SurfaceLane surface, float3 wl)
-{
-    return w->light_paths->trails[i].density *
-           fabsf(f3_dot(wl, surface_vector(surface, surface.block->Ng)));
-}
-
 /* Returns where a path that looks for caustics is joined to the lens. pdf: with which scattering draws wl there. */
 static CausticJoint joint_at(const Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf)
 {
-    const LightTrail *trail = &w->light_paths->trails[i];
+    float3 Ng = surface_vector(surface, surface.block->Ng);
     return (CausticJoint){.P = surface_vector(surface, surface.block->P),
-                          .Ng = surface_vector(surface, surface.block->Ng),
+                          .Ng = Ng,
                           .time = w->rays.time[i],
-                          .pdf = trail->is_spread ? trail->pdf : pdf,
-                          .arrival =
-                              trail->is_spread ? trail->arrival : arrival_at(w, i, surface, wl)};
+                          .pdf = pdf,
+                          .arrival = w->light_paths->trails[i].density * fabsf(f3_dot(wl, Ng))};
 }
 
 /* Returns the part that a path has of light that scattering may find, too. pdf: as in joint_at. */
@@ -176,12 +176,12 @@ static Spectrum share(Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float
                       Spectrum light)
 {
     CausticJoint joint = joint_at(w, i, surface, wl, pdf);
+    float weight = caustic_paths_weight(w, &joint);
+    w->light_paths->is_found[w->shadow.count] = weight > 0.5f;
     if (w->light_paths->is_trial) {
         CausticNoise noise = caustic_paths_noise(w, &joint, spectrum_average(light));
         return spectrum_from_rgb(f3(noise.alone, noise.shared, noise.light));
     }
-    float weight = caustic_paths_weight(w, &joint);
-    w->light_paths->is_found[w->shadow.count] = weight > 0.5f;
     return spectrum_scale(light, weight);
 }
 
@@ -252,9 +252,21 @@ static void splat(const Wave *w, float2 film_px, Spectrum light, bool is_odd)
     }
 }
 
+/* Asks for the memory of the pixel in which a splat lies, if the film has it. */
+static void prefetch_pixel(const Wave *w, float2 film_px)
+{
+    const FilmDesc *film = film_desc(w->shared->film);
+    float x = film_px.x - (float)film->x, y = film_px.y - (float)film->y;
+    if (x >= 0.0f && y >= 0.0f && x < (float)film->crop_width && y < (float)film->crop_height)
+        film_splat_prefetch(w->shared->film, film->x + (uint32_t)x, film->y + (uint32_t)y);
+}
+
 void light_paths_splat(Wave *w)
 {
-    for (uint32_t k = 0; k < w->shadow.count; ++k)
+    enum { AHEAD = 16 };
+    for (uint32_t k = 0; k < w->shadow.count; ++k) {
+        if (k + AHEAD < w->shadow.count)
+            prefetch_pixel(w, w->light_paths->film_px[k + AHEAD]);
         if (w->shadow.batch.state[k] == SHADOW_CLEAR) {
             const Path *path = &w->paths[w->shadow.lights[k].path];
             splat(w, w->light_paths->film_px[k], w->shadow.lights[k].light,
@@ -262,6 +274,7 @@ void light_paths_splat(Wave *w)
             w->counters.caustics_found +=
                 w->light_paths->is_for_caustics && w->light_paths->is_found[k];
         }
+    }
 }
 
 /* --- scattering ------------------------------------------------------------------------------------ */
@@ -301,16 +314,19 @@ static float delta_ratio(const BsdfDelta *delta, float3 we, float3 wl)
     return out > COS_MIN ? delta->eta * delta->eta * in / out : 0.0f;
 }
 
-/* Notes how a path that looks for caustics is found from the other end, where the first receiver scatters it. pdf: with which
- * scattering draws wl there. */
-static void spread(Wave *w, uint32_t i, SurfaceLane surface, float3 wl, float pdf)
+/* Notes that a lobe with a blur scatters a path that looks for caustics: the first caster, or a receiver. pdf: with which scattering
+ * draws wl there. */
+static void spread(Wave *w, uint32_t i, SurfaceLane surface, float pdf)
 {
     LightTrail *trail = &w->light_paths->trails[i];
-    if (trail->is_spread)
-        return;
-    trail->is_spread = true;
-    trail->arrival = arrival_at(w, i, surface, wl);
-    trail->pdf = pdf;
+    if (!is_at_blur(w, i)) {
+        trail->is_spread = true;
+    } else if (w->paths[i].depth == 0) {
+        float3 P = surface_vector(surface, surface.block->P);
+        trail->density *=
+            caustic_emission_scattered(w->shared->caustic_emission, &trail->departure,
+                                       f3_length(f3_sub(trail->departure.place, P)), pdf);
+    }
 }
 
 /* Scatters the paths of a block along the directions that were drawn for them, whose viewers are there. */
@@ -351,7 +367,7 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
             ratio *= delta_ratio(&deltas[k], drawn->wi, back);
         }
         if (w->light_paths->is_for_caustics && smooth >> k & 1)
-            spread(w, i, surface, back, pdf[k]);
+            spread(w, i, surface, pdf[k]);
         Path *path = &w->paths[i];
         path->beta = spectrum_scale(spectrum_mul(path->beta, weight), ratio / drawn->pdf);
         if (!spectrum_is_finite(path->beta) || spectrum_is_black(path->beta))
@@ -363,8 +379,8 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
     }
 }
 
-/* Returns whether a path goes on by a lobe with these SSL_LOBE_*: if it looks for caustics by a smooth one of a caster, which lets
- * paths of the camera see the light, and behind casters by any. */
+/* Returns whether a path goes on by a lobe with these SSL_LOBE_*: if it looks for caustics by one of a caster, which lets paths of
+ * the camera see the light, and behind casters by any. */
 static bool goes_on(const Wave *w, uint32_t i, uint32_t flags)
 {
     const Path *path = &w->paths[i];
@@ -373,13 +389,14 @@ static bool goes_on(const Wave *w, uint32_t i, uint32_t flags)
         return flags != 0;
     if (flags == 0 || flags & SSL_LOBE_TRANSPARENT)
         return false;
-    if (is_delta ? w->light_paths->trails[i].is_spread
-                 : path->depth > 0 && caustic_paths_light(w, w->hits.shape[i]))
+    const bool is_bent = is_delta || is_at_blur(w, i);
+    if (is_bent ? w->light_paths->trails[i].is_spread
+                : path->depth > 0 && caustic_paths_light(w, w->hits.shape[i]))
         return has_room(w, i, 1);
     const SceneLightVisibility *visibility = visibility_of(w, i);
     uint32_t ray = flags & SSL_LOBE_TRANSMISSION ? SCENE_RAYS_TRANSMISSION : SCENE_RAYS_GLOSSY;
     bool is_seen = path->depth > 0 || !(visibility->invisible_to & ray);
-    return is_delta && is_seen && caustic_paths_cast(w, w->hits.shape[i]) &&
+    return is_bent && is_seen && caustic_paths_cast(w, w->hits.shape[i]) &&
            path->depth < caustic_paths_room(w->shared->settings, 0);
 }
 

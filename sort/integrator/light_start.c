@@ -160,7 +160,7 @@ static bool emit(const Wave *w, const LightEmissionDraw *draw, EmittedRay *out_r
     if (!w->light_paths->is_for_caustics)
         return light_emission_sample(w->shared->emission, draw, out_ray);
     return caustic_emission_sample(w->shared->caustic_emission, draw, out_ray,
-                                   &out_trail->caustic_light, &out_trail->density);
+                                   &out_trail->departure, &out_trail->density);
 }
 
 static void start_path(Wave *w, const StartBlock *b, uint32_t k)

@@ -1,6 +1,7 @@
 /* Light sampling at the surfaces of a block: each draws one light, and a shadow ray carries what it brings. */
 #include "sort/integrator/points.h"
 
+#include "sort/integrator/caustics.h"
 #include "sort/shade/footprint_ray.h"
 #include <string.h>
 
@@ -126,6 +127,19 @@ static uint16_t weigh_lights(const Wave *w, const LightRows *lights, const BsdfR
     return drawn & wide_nonzero3(f) & wide_positive(weight);
 }
 
+/* Sets which parts of the light that comes to casters paths of light leave, and leaves the others to them. pdf: with which scattering
+ * draws its direction, without guiding. */
+static void share_caustics(const Wave *w, const PointBlock *points, const LightRows *lights,
+                           const BsdfRow pdf, uint16_t drawn, WideRow scale, WideRow out_part)
+{
+    WIDE_EACH(k, drawn)
+    {
+        SurfaceLane surface = {points->surfaces, k};
+        out_part[k] = caustics_weight_of_sample(w, points->path[k], surface, lights, pdf[k]);
+        scale[k] *= out_part[k];
+    }
+}
+
 /* --- shadow rays ----------------------------------------------------------------------------------- */
 
 /* Aims shadow rays of `live` at the ends of the lights; lights at infinity have none. */
@@ -227,7 +241,7 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
                           uint16_t live)
 {
     LightRows lights;
-    alignas(64) BsdfRow f[3], pdf, scale;
+    alignas(64) BsdfRow f[3], own_pdf, pdf, scale, part;
     RayRows aim;
     uint16_t smooth = live & bsdf_block_smooth(block);
     uint16_t drawn =
@@ -235,6 +249,8 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (drawn == 0)
         return;
     bsdf_block_eval(block, lights.wi, drawn, f, pdf);
+    if (w->caustics)
+        memcpy(own_pdf, pdf, sizeof own_pdf);
     if (guidance)
         guidance_mix(w, guidance, lights.wi, drawn, pdf);
     if (w->reads.curves)
@@ -244,6 +260,8 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (w->keeps_diffuse_fraction)
         hide_kinds(block, &lights, drawn, f);
     drawn = weigh_lights(w, &lights, f, pdf, drawn, scale);
+    if (w->caustics)
+        share_caustics(w, points, &lights, own_pdf, drawn, scale, part);
     uint32_t first = w->shadow.count;
     bool tells = has_to_tell(w);
     WIDE_EACH(k, drawn)
@@ -254,6 +272,8 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
         SPECTRUM_EACH(c) factor.c[c] = factor.c[c] * f[c][k] * scale[k];
         know_sky(w, &lights, k, pdf[k]);
         uint32_t shadow = send_shadow_ray(w, i, surface, &lights, &aim, factor);
+        if (w->shadow.parts)
+            w->shadow.parts[shadow] = part[k];
         if (tells)
             tell_shadow_ray(w, i, shadow, surface, (BsdfPoint){block, k}, &lights);
     }

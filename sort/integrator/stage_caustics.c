@@ -22,6 +22,8 @@ Status caustics_create(Wave *w, Arena *arena, Error *err)
     if (!c->trails || !c->rooms || !c->of_light)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     TRY(caustic_walker_create(w, arena, &c->walker, err));
+    if (w->shared->caustic_emission && !(w->shadow.parts = ARENA_ARRAY(arena, float, w->capacity)))
+        return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     w->caustics = c;
     return STATUS_OK;
 }
@@ -69,10 +71,26 @@ static bool is_of_light(const Wave *w, uint32_t i)
            caustic_paths_know(w, hit_material(w->shared->scene, instance, w->hits.triangle[i]));
 }
 
+/* Returns whether the surface is a caster by lobes with a blur, too, as far as paths of light look for caustics. */
+static bool is_blur(const Wave *w, SurfaceLane surface)
+{
+    return caustic_paths_exist(w) &&
+           caustic_paths_blur(w, surface_instance(surface), surface.block->material);
+}
+
+/* Returns whether path i has come to a caster on the way from a receiver for which paths of light look. */
+static bool may_follow_light(const Wave *w, uint32_t i, SurfaceLane surface)
+{
+    const CausticTrail *trail = &w->caustics->trails[i];
+    return caustics_is_bent(w, i, surface_instance(surface)) && trail->is_of_light &&
+           trail->count < trail->start.room;
+}
+
 /* Notes whether paths of light know that path i is scattered here. */
-static void know(const Wave *w, uint32_t i, SurfaceLane surface, uint32_t flags)
+static void know(const Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn)
 {
     CausticTrail *trail = &w->caustics->trails[i];
+    uint32_t flags = drawn->flags[surface.lane];
     bool passes = flags & SSL_LOBE_TRANSPARENT;
     if (w->paths[i].depth > 0) {
         uint32_t instance = surface_instance(surface);
@@ -83,6 +101,8 @@ static void know(const Wave *w, uint32_t i, SurfaceLane surface, uint32_t flags)
         trail->is_known = w->caustics->of_light[i] && !(flags & SSL_LOBE_DELTA);
         trail->seen_P = surface_vector(surface, surface.block->P);
         trail->seen_n = surface_vector(surface, surface.block->Ng);
+        trail->seen_wi = wide_get3(drawn->wi, surface.lane);
+        trail->seen_pdf = drawn->pdf[surface.lane];
     }
 }
 
@@ -92,13 +112,16 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     const Path *path = &w->paths[i];
     CausticTrail *trail = &w->caustics->trails[i];
     uint32_t k = surface.lane, flags = drawn->flags[k], room = w->caustics->rooms[i];
-    bool begins = room > 0 && !(flags & (uint32_t)(SSL_LOBE_DELTA | SSL_LOBE_TRANSPARENT));
+    bool is_bent = flags & SSL_LOBE_DELTA || is_blur(w, surface);
+    bool begins = room > 0 && !is_bent && !(flags & SSL_LOBE_TRANSPARENT);
     bool may_follow =
         caustics_is_bent(w, i, surface_instance(surface)) && trail->count < trail->start.room;
     if (caustic_paths_exist(w))
-        know(w, i, surface, flags);
-    if (may_follow && trail->is_of_light && flags & SSL_LOBE_DELTA) {
+        know(w, i, surface, drawn);
+    if (is_bent && may_follow_light(w, i, surface)) {
         trail->is_active = trail->is_known;
+        trail->last_P = surface_vector(surface, surface.block->P);
+        trail->last_pdf = flags & SSL_LOBE_DELTA ? INFINITY : drawn->pdf[k];
         ++trail->count;
         return;
     }
@@ -110,9 +133,12 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     trail->is_active = begins;
     if (!trail->is_active)
         return;
-    const SurfaceBlock *b = surface.block;
     trail->is_of_light = w->caustics->of_light[i];
     trail->count = 0;
+    trail->start.room = room;
+    if (trail->is_of_light)
+        return;
+    const SurfaceBlock *b = surface.block;
     trail->wi = wide_get3(drawn->wi, k);
     trail->pdf = drawn->pdf[k];
     trail->start = (CausticStart){
@@ -265,18 +291,29 @@ static bool has_trail(const Wave *w, uint32_t i)
     return w->caustics && w->caustics->trails[i].is_active && w->caustics->trails[i].count > 0;
 }
 
-/* Returns the weight of light that path i has found, which paths of light share with it. departure: but for its direction. */
-static float weight_of_met(const Wave *w, uint32_t i, CausticDeparture departure)
+/* Returns the weight of light of a departure that path i has found by a last caster at P, which draws its direction with the density
+ * pdf. Paths of light share it. */
+static float weight_of_met(const Wave *w, uint32_t i, const CausticDeparture *departure, float3 P,
+                           float pdf)
 {
     const CausticTrail *trail = &w->caustics->trails[i];
-    departure.direction = f3_neg(ray_batch_get(&w->rays, i).direction);
-    float density = caustic_emission_density(w->shared->caustic_emission, &departure);
-    float cosine = fabsf(f3_dot(trail->wi, trail->start.point.n));
+    float distance = f3_length(f3_sub(departure->place, P));
+    float density =
+        caustic_emission_density(w->shared->caustic_emission, departure, distance, pdf);
+    float cosine = fabsf(f3_dot(trail->seen_wi, trail->seen_n));
     return 1.0f - caustic_paths_weight(w, &(CausticJoint){.P = trail->seen_P,
                                                           .Ng = trail->seen_n,
                                                           .time = w->rays.time[i],
-                                                          .pdf = trail->pdf,
+                                                          .pdf = trail->seen_pdf,
                                                           .arrival = density * cosine});
+}
+
+/* Returns the weight of light that path i has come to. departure: but for its direction. */
+static float weight_at_end(const Wave *w, uint32_t i, CausticDeparture departure)
+{
+    const CausticTrail *trail = &w->caustics->trails[i];
+    departure.direction = f3_neg(ray_batch_get(&w->rays, i).direction);
+    return weight_of_met(w, i, &departure, trail->last_P, trail->last_pdf);
 }
 
 static bool is_shared(const Wave *w, uint32_t i)
@@ -287,7 +324,7 @@ static bool is_shared(const Wave *w, uint32_t i)
 float caustics_weight_of_sky(const Wave *w, uint32_t i)
 {
     CausticDeparture departure = {.light = CAUSTIC_SKY, .place = ray_batch_get(&w->rays, i).origin};
-    return is_shared(w, i) ? weight_of_met(w, i, departure) : 1.0f;
+    return is_shared(w, i) ? weight_at_end(w, i, departure) : 1.0f;
 }
 
 float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface)
@@ -297,14 +334,28 @@ float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface)
                                   .place = surface_vector(surface, b->P),
                                   .triangle = surface_triangle(surface),
                                   .normal = surface_vector(surface, b->Ng)};
-    return is_shared(w, i) ? weight_of_met(w, i, departure) : 1.0f;
+    return is_shared(w, i) ? weight_at_end(w, i, departure) : 1.0f;
+}
+
+float caustics_weight_of_sample(const Wave *w, uint32_t i, SurfaceLane surface,
+                                const LightRows *lights, float pdf)
+{
+    uint32_t k = surface.lane, instance = surface_instance(surface);
+    float3 P = surface_vector(surface, surface.block->P);
+    if (!is_blur(w, surface) || !may_follow_light(w, i, surface) ||
+        !w->caustics->trails[i].is_known ||
+        !caustic_paths_pass(w, instance, surface.block->material))
+        return 1.0f;
+    CausticDeparture departure =
+        caustic_emission_departure(w->shared->caustic_emission, lights, k, P);
+    return weight_of_met(w, i, &departure, P, pdf);
 }
 
 /* Adds light that path i has found. */
 static bool share(Wave *w, uint32_t i, uint32_t light_index, float3 place, Spectrum light,
                   const LightArrival *arrival)
 {
-    float weight = weight_of_met(w, i, (CausticDeparture){.light = light_index, .place = place});
+    float weight = weight_at_end(w, i, (CausticDeparture){.light = light_index, .place = place});
     wave_add_light(w, &w->paths[i], spectrum_scale(light, weight), *arrival);
     return true;
 }
@@ -344,9 +395,9 @@ bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
 /* --- the stage ------------------------------------------------------------------------------------------ */
 
 /* Returns how many surfaces a walk that begins where path i stands may pass; 0: none begins. Whatever lobe scatters the path here,
- * none of its limits ends it on that way: then scattering finds all that walks do. *out_of_light: paths of light look there, not
- * walks. */
-static uint32_t room_at(const Wave *w, uint32_t i, bool *out_of_light)
+ * none of its limits ends it on that way: then scattering finds all that walks do. can_walk: there are lights for walks.
+ * *out_of_light: paths of light look there, not walks. */
+static uint32_t room_at(const Wave *w, uint32_t i, bool can_walk, bool *out_of_light)
 {
     const uint32_t others =
         PATH_DEAD | PATH_INSIDE | PATH_LEAVING | PATH_LAST | PATH_CAUGHT | PATH_ALONE;
@@ -357,6 +408,8 @@ static uint32_t room_at(const Wave *w, uint32_t i, bool *out_of_light)
         return 0;
     const SceneInstance *instance = &w->shared->scene->instances[w->hits.shape[i]];
     bool of_light = is_of_light(w, i);
+    if (!of_light && !can_walk)
+        return 0;
     if ((!instance->is_caustics_receiver && !of_light) || wave_catches(w, path, w->hits.shape[i]) ||
         (instance->is_holdout && !(path->flags & PATH_SEEN)))
         return 0;
@@ -414,8 +467,8 @@ void stage_caustics(Wave *w)
     uint32_t paths[SSL_BLOCK], count = 0;
     bool can_walk = caustic_light_count(w->shared->lights) > 0;
     for (uint32_t i = 0; i < w->count; ++i) {
-        w->caustics->rooms[i] = room_at(w, i, &w->caustics->of_light[i]);
-        if (w->caustics->rooms[i] > 0 && can_walk && !w->caustics->of_light[i])
+        w->caustics->rooms[i] = room_at(w, i, can_walk, &w->caustics->of_light[i]);
+        if (w->caustics->rooms[i] > 0 && !w->caustics->of_light[i])
             paths[count++] = i;
         if (count == SSL_BLOCK) {
             begin_walks(w, paths, count);

@@ -106,6 +106,9 @@ typedef struct ShadowQueue {
     uint32_t *sight;     /* by ray: the light of WaveShared.sight; NULL unless that is there */
     /* By ray: of its path where the ray begins; NULL unless kernels of alpha read how often a path was scattered. */
     PathHistory *histories;
+    /* By ray: the part of the light that is left by paths of light, which end at alpha surfaces; NULL unless they look for
+     * caustics. */
+    float *parts;
 } ShadowQueue;
 
 /* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
@@ -458,6 +461,8 @@ static inline uint32_t shadow_queue_add(const Wave *w, ShadowQueue *queue, uint3
     queue->lights[shadow].is_cone = path->history.is_cone;
     if (queue->histories)
         queue->histories[shadow] = path->history;
+    if (queue->parts)
+        queue->parts[shadow] = 1.0f;
     queue->batch.state[shadow] = SHADOW_QUEUED;
     return shadow;
 }

@@ -25,6 +25,7 @@ struct CausticEmission {
     Sphere spheres[SPHERES_MAX];
     uint32_t sphere_count;
     uint8_t *roles;    /* [instance_count] Role */
+    bool *glossy;      /* [material_count]; NULL: none is */
     uint32_t *sources; /* [source_count] of Lights.sources, rising */
     uint32_t *indices; /* [Lights.count] in sources; NO_SOURCE: none of them */
     uint32_t source_count;
@@ -158,7 +159,9 @@ static bool may_begin_at(const CausticEmission *e, const Source *s, bool by_flag
 {
     const Scene *scene = e->lights->scene;
     const SceneLightVisibility *v = s->visibility;
-    if (v->is_shadowless || v->unlit_sets || v->open_sets || (!by_flags && !is_met(s)))
+    if (v->is_shadowless || v->unlit_sets || v->open_sets)
+        return false;
+    if (!by_flags && (!is_met(s) || v->invisible_to & SCENE_RAYS_BOUNCED))
         return false;
     if (s->kind == SOURCE_MESH)
         return source_is_triangles(s) && !s->moves && !v->is_sampled_only;
@@ -296,15 +299,19 @@ static Status find_spheres(CausticEmission *e, uint32_t casters, Error *err)
     return STATUS_OK;
 }
 
-static Status make(CausticEmission *e, const bool *casters, Error *err)
+static Status make(CausticEmission *e, const CausticEmissionDesc *desc, Error *err)
 {
-    e->roles = MEM_ARRAY(uint8_t, e->lights->scene->instance_count + 1);
-    if (!e->roles)
+    const Scene *scene = e->lights->scene;
+    e->roles = MEM_ARRAY(uint8_t, scene->instance_count + 1);
+    e->glossy = desc->glossy_materials ? MEM_ARRAY(bool, scene->material_count + 1) : NULL;
+    if (!e->roles || (desc->glossy_materials && !e->glossy))
         return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of lights");
-    uint32_t count = set_roles(e, casters);
+    if (e->glossy)
+        memcpy(e->glossy, desc->glossy_materials, scene->material_count * sizeof *e->glossy);
+    uint32_t count = set_roles(e, desc->casters);
     if (count == 0)
         return STATUS_OK;
-    TRY(list_sources(e, !casters, err));
+    TRY(list_sources(e, !desc->casters, err));
     if (e->source_count == 0)
         return STATUS_OK;
     for (uint32_t index = 0; index < e->source_count; ++index)
@@ -323,7 +330,7 @@ Status caustic_emission_create(const CausticEmissionDesc *desc, CausticEmission 
     if (!e)
         return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of lights");
     e->lights = desc->lights;
-    Status status = make(e, desc->casters, err);
+    Status status = make(e, desc, err);
     if (status != STATUS_OK || e->pair_count == 0) {
         caustic_emission_destroy(e);
         return status;
@@ -344,6 +351,7 @@ void caustic_emission_destroy(CausticEmission *e)
     mem_free(e->areas);
     mem_free(e->middles);
     mem_free(e->roles);
+    mem_free(e->glossy);
     mem_free(e);
 }
 
@@ -355,6 +363,11 @@ bool caustic_emission_casts(const CausticEmission *e, uint32_t instance)
 bool caustic_emission_lights(const CausticEmission *e, uint32_t instance)
 {
     return e->roles[instance] & ROLE_RECEIVER;
+}
+
+bool caustic_emission_is_glossy(const CausticEmission *e, uint32_t instance, uint32_t material)
+{
+    return e->glossy && e->glossy[material] && e->roles[instance] == (ROLE_CASTER | ROLE_RECEIVER);
 }
 
 /* --- densities ------------------------------------------------------------------------------------- */
@@ -403,8 +416,10 @@ static float sky_pdf(const CausticEmission *e, float3 wi)
     return places[0].pdf;
 }
 
-/* Returns the sum over the spheres of the chance to draw each with the light, times the density of the departure for each. */
-static double density_at(const CausticEmission *e, uint32_t index, const CausticDeparture *d)
+/* Returns the sum over the spheres of the chance to draw each with the light, times the density of the departure for each. sky: of the
+ * environment, sky_pdf. */
+static double density_at(const CausticEmission *e, uint32_t index, const CausticDeparture *d,
+                         float sky)
 {
     const Source *s = source_at(e, index);
     double sum = 0.0;
@@ -430,9 +445,7 @@ static double density_at(const CausticEmission *e, uint32_t index, const Caustic
     }
     if (s->kind == SOURCE_DISTANT && s->one_minus_cos > 0.0f)
         sum *= (double)warp_cone_pdf(s->one_minus_cos);
-    if (s->kind == SOURCE_ENVIRONMENT && sum > 0.0)
-        sum *= (double)sky_pdf(e, f3_neg(d->direction));
-    return sum;
+    return s->kind == SOURCE_ENVIRONMENT ? sum * (double)sky : sum;
 }
 
 /* Returns the cosine of the light's normal at the departure, by which an area at right angles to the direction is smaller; 0 behind
@@ -450,6 +463,14 @@ static float cosine_at(const CausticEmission *e, const Source *s, const CausticD
             0.0f);
     float cosine = -f3_dot(light_vector(shape->axis[2]), d->direction);
     return shape->is_two_sided ? fabsf(cosine) : maxf(cosine, 0.0f);
+}
+
+/* Returns the light of a source, as CausticDeparture has it. */
+static uint32_t light_of(const Source *s)
+{
+    return s->kind == SOURCE_ENVIRONMENT ? CAUSTIC_SKY
+           : s->kind == SOURCE_MESH      ? CAUSTIC_MESH | s->instance
+                                         : s->light;
 }
 
 /* Returns the source that a departure is from, or NO_SOURCE. */
@@ -471,17 +492,89 @@ static uint32_t source_of(const Lights *lights, const CausticDeparture *d)
         ->source_of_slot[lights->first_slot[instance] + scene_material_slot(mesh, d->triangle)];
 }
 
-static float density_of(const CausticEmission *e, uint32_t index, const CausticDeparture *d)
+static float density_of(const CausticEmission *e, uint32_t index, const CausticDeparture *d,
+                        float sky)
 {
     float cosine = cosine_at(e, source_at(e, index), d);
-    return cosine > 0.0f ? (float)(density_at(e, index, d) / (double)cosine) : 0.0f;
+    return cosine > 0.0f ? (float)(density_at(e, index, d, sky) / (double)cosine) : 0.0f;
 }
 
-float caustic_emission_density(const CausticEmission *e, const CausticDeparture *d)
+/* Returns sky_pdf for a departure from the environment. */
+static float sky_of(const CausticEmission *e, uint32_t index, const CausticDeparture *d)
+{
+    return source_at(e, index)->kind == SOURCE_ENVIRONMENT ? sky_pdf(e, f3_neg(d->direction))
+                                                           : 0.0f;
+}
+
+/* Returns the area that a light shows to who looks at it head-on, nearly. */
+static double area_of(const CausticEmission *e, uint32_t index)
+{
+    const Source *s = source_at(e, index);
+    if (s->kind == SOURCE_MESH)
+        return e->areas[index];
+    const LightShape *shape = &e->lights->shapes[s->light];
+    return light_shape_area(shape) * (shape->kind == SCENE_LIGHT_SPHERE ? 0.25 : 1.0);
+}
+
+/* Returns the density, per solid angle, with which a place that the departure reaches after distance_m would draw it if it sampled
+ * this light alone, nearly. */
+static float sampled_pdf(const CausticEmission *e, uint32_t index, const CausticDeparture *d,
+                         float distance_m, float sky)
+{
+    const Source *s = source_at(e, index);
+    if (s->kind == SOURCE_ENVIRONMENT)
+        return sky;
+    if (s->kind == SOURCE_DISTANT)
+        return s->one_minus_cos > 0.0f ? warp_cone_pdf(s->one_minus_cos) : INFINITY;
+    if (s->kind != SOURCE_MESH && s->kind != SOURCE_SHAPE)
+        return INFINITY;
+    bool is_ball = s->kind == SOURCE_SHAPE &&
+                   e->lights->shapes[s->light].kind == SCENE_LIGHT_SPHERE;
+    double cosine = is_ball ? 1.0 : (double)cosine_at(e, s, d);
+    double distance = (double)distance_m;
+    return cosine > 0.0 ? (float)(distance * distance / (area_of(e, index) * cosine)) : 0.0f;
+}
+
+/* Returns the index of the source that a departure is from, or NO_SOURCE. */
+static uint32_t index_of(const CausticEmission *e, const CausticDeparture *d)
 {
     uint32_t source = source_of(e->lights, d);
-    uint32_t index = source == NO_SOURCE ? NO_SOURCE : e->indices[source];
-    return index == NO_SOURCE ? 0.0f : density_of(e, index, d);
+    return source == NO_SOURCE ? NO_SOURCE : e->indices[source];
+}
+
+float caustic_emission_scattered(const CausticEmission *e, const CausticDeparture *d,
+                                 float distance_m, float pdf)
+{
+    uint32_t index = index_of(e, d);
+    if (isinf(pdf) || index == NO_SOURCE)
+        return 1.0f;
+    return pdf / (pdf + sampled_pdf(e, index, d, distance_m, sky_of(e, index, d)));
+}
+
+float caustic_emission_density(const CausticEmission *e, const CausticDeparture *d,
+                               float distance_m, float pdf)
+{
+    uint32_t index = index_of(e, d);
+    if (index == NO_SOURCE)
+        return 0.0f;
+    float sky = sky_of(e, index, d), density = density_of(e, index, d, sky);
+    if (isinf(pdf) || density == 0.0f)
+        return density;
+    return density * (pdf / (pdf + sampled_pdf(e, index, d, distance_m, sky)));
+}
+
+CausticDeparture caustic_emission_departure(const CausticEmission *e, const LightRows *rows,
+                                            uint32_t lane, float3 point)
+{
+    const Source *s = &e->lights->sources[rows->source[lane]];
+    float3 wi = wide_get3(rows->wi, lane);
+    return (CausticDeparture){.light = light_of(s),
+                              .place = is_infinite(s)
+                                           ? point
+                                           : f3_madd(point, rows->distance_m[lane], wi),
+                              .direction = f3_neg(wi),
+                              .triangle = rows->triangle[lane],
+                              .normal = wide_get3(rows->end_n, lane)};
 }
 
 /* --- drawing --------------------------------------------------------------------------------------- */
@@ -564,13 +657,6 @@ static bool leave_mesh(const CausticEmission *e, uint32_t index, const Sphere *a
     return true;
 }
 
-static uint32_t light_of(const Source *s)
-{
-    return s->kind == SOURCE_ENVIRONMENT ? CAUSTIC_SKY
-           : s->kind == SOURCE_MESH      ? CAUSTIC_MESH | s->instance
-                                         : s->light;
-}
-
 /* Sets the ray that leaves a source towards a sphere, but for its power. rest: as in leave_mesh; *out_share: of the source's
  * radiance. */
 static bool leave(const CausticEmission *e, uint32_t index, const Sphere *at, double rest,
@@ -596,7 +682,8 @@ static bool leave(const CausticEmission *e, uint32_t index, const Sphere *at, do
 }
 
 bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *draw,
-                             EmittedRay *ray, uint32_t *out_light, float *out_density)
+                             EmittedRay *ray, CausticDeparture *out_departure,
+                             float *out_density)
 {
     uint32_t pair = light_interval(e->cumulative, e->pair_count, draw->choice),
              index = pair / e->sphere_count;
@@ -604,20 +691,20 @@ bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *
     double rest = chance > 0.0 ? fmin((draw->choice - begin) / chance, 1.0 - 0x1p-53) : 0.0;
     ASSERT(draw->choice >= 0.0 && draw->choice < 1.0 && index < e->source_count);
     const Source *s = source_at(e, index);
-    CausticDeparture departure = {.light = light_of(s)};
     float share;
+    *out_departure = (CausticDeparture){.light = light_of(s)};
     *ray = (EmittedRay){.light = LIGHT_EMITTED_BY_NO_SHAPE, .value = LIGHT_VALUE_KNOWN};
-    if (!leave(e, index, &e->spheres[pair % e->sphere_count], rest, draw, ray, &departure.normal,
-               &share))
+    if (!leave(e, index, &e->spheres[pair % e->sphere_count], rest, draw, ray,
+               &out_departure->normal, &share))
         return false;
-    departure.place = ray->from.P;
-    departure.direction = ray->direction;
-    float density = density_of(e, index, &departure);
+    out_departure->place = ray->from.P;
+    out_departure->direction = ray->direction;
+    out_departure->triangle = ray->triangle;
+    float density = density_of(e, index, out_departure, sky_of(e, index, out_departure));
     if (!(density > 0.0f) || !isfinite(density) || share == 0.0f)
         return false;
     Spectrum emission = ray->value == LIGHT_VALUE_KNOWN ? s->emission : spectrum_splat(1.0f);
     ray->power = spectrum_scale(emission, share / density);
-    *out_light = departure.light;
     *out_density = is_met(s) ? density : INFINITY;
     return true;
 }

@@ -19,6 +19,8 @@ typedef struct CausticEmissionDesc {
     size_t size_bytes; /* sizeof(CausticEmissionDesc) */
     const Lights *lights;
     const bool *casters; /* [instance_count], read only while it is made; NULL: flags tell */
+    /* [material_count] casters of these scatter light by all of their lobes; NULL: by those without a blur alone. Copied. */
+    const bool *glossy_materials;
 } CausticEmissionDesc;
 
 /* On success *out_emission is the caller's, or NULL if there are no such lights, casters or receivers. STATUS_NO_MEMORY. */
@@ -29,6 +31,9 @@ void caustic_emission_destroy(CausticEmission *emission); /* NULL is fine */
 /* Returns whether an instance throws caustics, and whether it is lit by them. */
 bool caustic_emission_casts(const CausticEmission *emission, uint32_t instance);
 bool caustic_emission_lights(const CausticEmission *emission, uint32_t instance);
+/* Returns whether an instance of this material throws caustics by lobes with a blur, too. */
+bool caustic_emission_is_glossy(const CausticEmission *emission, uint32_t instance,
+                                uint32_t material);
 
 /* Lights that are not in Scene.lights; an instance's index is added to CAUSTIC_MESH. */
 enum { CAUSTIC_SKY = 0xffffffffu, CAUSTIC_MESH = 0x80000000u };
@@ -42,12 +47,22 @@ typedef struct CausticDeparture {
     float3 normal;
 } CausticDeparture;
 
-/* Draws a ray. *out_light: as CausticDeparture.light; *out_density: of its departure, or INFINITY if rays do not meet the
- * light. False: nothing leaves there, which counts as a ray. */
+/* Draws a ray. *out_density: of its departure, or INFINITY if rays do not meet the light. False: nothing leaves there, which counts as
+ * a ray. */
 bool caustic_emission_sample(const CausticEmission *emission, const LightEmissionDraw *draw,
-                             EmittedRay *out_ray, uint32_t *out_light, float *out_density);
-/* Returns the density with which a departure is drawn, per solid angle and area at right angles to the direction: what paths that
- * bend without being scattered keep. 0: the light is none of those, or nothing is aimed there. */
-float caustic_emission_density(const CausticEmission *emission, const CausticDeparture *departure);
+                             EmittedRay *out_ray, CausticDeparture *out_departure,
+                             float *out_density);
+/* Of the densities with which lobes and light sampling of a last caster draw the departure, returns the lobes' part: pdf is theirs, and
+ * light sampling's is that of sampling this light alone, nearly, from distance_m away. 1 for a pdf of INFINITY, of lobes without a
+ * blur. */
+float caustic_emission_scattered(const CausticEmission *emission, const CausticDeparture *departure,
+                                 float distance_m, float pdf);
+/* Returns that part times the density with which a departure is drawn, per solid angle and area at right angles to the direction: what
+ * paths that bend without being scattered keep. 0: the light is none of those, or nothing is aimed there. */
+float caustic_emission_density(const CausticEmission *emission, const CausticDeparture *departure,
+                               float distance_m, float pdf);
+/* Returns the departure of the light that a lane of `rows` has drawn for a point. */
+CausticDeparture caustic_emission_departure(const CausticEmission *emission, const LightRows *rows,
+                                            uint32_t lane, float3 point);
 
 #endif

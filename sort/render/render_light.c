@@ -1,7 +1,7 @@
 /* What WAVE_VIEW_LIGHT needs, and what it cannot show: paths that begin at lamps know neither which rays the camera will send to
  * where they are, nor how many bounces lie before. */
 #include "sort/render/render_state.h"
-#include "sort/render/smooth_materials.h"
+#include "sort/render/caster_materials.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -213,47 +213,59 @@ static bool is_too_small_to_try(const Render *r)
     return r->settings.caustics == SCENE_CAUSTICS_AUTO && width * height < PIXELS_TO_TRY;
 }
 
-/* Sets which instances are smooth all over, and so may throw caustics. */
-static void find_casters(const Render *r, const bool *are_smooth, bool *out_casters)
+/* Sets which instances have only materials that throw caustics. */
+static void find_casters(const Render *r, const bool *materials, bool *out_casters)
 {
     const Scene *scene = r->scene;
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
         const SceneInstance *instance = &scene->instances[i];
         bool casts = instance->material_count > 0 && !scene->meshes[instance->mesh].curves;
         for (uint32_t k = 0; k < instance->material_count; ++k)
-            casts = casts && are_smooth[instance->materials[k]];
+            casts = casts && materials[instance->materials[k]];
         out_casters[i] = casts;
     }
 }
 
-/* Flags tell what throws caustics; without any of them all that is smooth, unless the settings cut or blur caustics
- * that scattering finds. */
-static Status aim_at_casters(Render *r, Error *err)
+/* Finds out what throws caustics in a scene without flags. */
+static Status aim_without_flags(Render *r, Error *err)
 {
-    CausticEmissionDesc desc = {.size_bytes = sizeof desc, .lights = r->lights.lights};
-    r->has_flagged_casters = has_flagged_casters(r->scene);
-    if (r->has_flagged_casters)
-        return caustic_emission_create(&desc, &r->caustic_emission, err);
-    const SceneSettings *s = &r->settings;
-    if (s->caustics == SCENE_CAUSTICS_FLAGS || is_too_small_to_try(r) || s->filter_glossy > 0.0f ||
-        s->clamp_direct > 0.0f || s->clamp_indirect > 0.0f)
-        return STATUS_OK;
-    bool *casters = MEM_ARRAY(bool, r->scene->instance_count + 1);
-    bool *are_smooth = MEM_ARRAY(bool, r->scene->material_count + 1);
+    const Scene *scene = r->scene;
+    bool *casters = MEM_ARRAY(bool, scene->instance_count + 1);
+    bool *materials = MEM_ARRAY(bool, scene->material_count + 1);
+    bool *glossy = MEM_ARRAY(bool, scene->material_count + 1);
     Status status = STATUS_OK;
-    if (!casters || !are_smooth)
+    if (!casters || !materials || !glossy)
         status = error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     if (status == STATUS_OK)
-        status =
-            smooth_materials_find(r->scene, r->materials, r->textures, r->store, are_smooth, err);
+        status = caster_materials_find(scene, r->materials, r->textures, r->store, materials,
+                                       glossy, err);
     if (status == STATUS_OK) {
-        find_casters(r, are_smooth, casters);
-        desc.casters = casters;
+        find_casters(r, materials, casters);
+        const CausticEmissionDesc desc = {.size_bytes = sizeof desc,
+                                          .lights = r->lights.lights,
+                                          .casters = casters,
+                                          .glossy_materials = glossy};
         status = caustic_emission_create(&desc, &r->caustic_emission, err);
     }
     mem_free(casters);
-    mem_free(are_smooth);
+    mem_free(materials);
+    mem_free(glossy);
     return status;
+}
+
+/* Flags tell what throws caustics; without any of them all that has little blur, unless the settings cut or blur caustics
+ * that scattering finds. */
+static Status aim_at_casters(Render *r, Error *err)
+{
+    const CausticEmissionDesc desc = {.size_bytes = sizeof desc, .lights = r->lights.lights};
+    const SceneSettings *s = &r->settings;
+    r->has_flagged_casters = has_flagged_casters(r->scene);
+    if (r->has_flagged_casters)
+        return caustic_emission_create(&desc, &r->caustic_emission, err);
+    if (s->caustics == SCENE_CAUSTICS_FLAGS || is_too_small_to_try(r) || s->filter_glossy > 0.0f ||
+        s->clamp_direct > 0.0f || s->clamp_indirect > 0.0f)
+        return STATUS_OK;
+    return aim_without_flags(r, err);
 }
 
 Status render_prepare_light(Render *r, Error *err)
