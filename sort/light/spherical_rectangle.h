@@ -11,6 +11,7 @@
 
 #include "base/vec.h"
 #include "sort/sampling/bilinear.h"
+#include "sort/sampling/inverse_root.h"
 #include "sort/sampling/turn.h"
 #include "sort/wide/wide.h"
 
@@ -23,7 +24,7 @@ typedef struct SphericalRectangle {
 
 static inline Complex spherical_corner(double x, double y, double depth)
 {
-    return (Complex){depth * sqrt(x * x + y * y + depth * depth), x * y};
+    return (Complex){depth, x * y * inverse_root(x * x + y * y + depth * depth)};
 }
 
 /* Returns a times the conjugate of b, whose angle is the difference of theirs. */
@@ -54,20 +55,21 @@ static inline void spherical_rectangle_point(const SphericalRectangle *r, double
                                              double *out_x, double *out_y)
 {
     double z2 = r->depth * r->depth;
-    double south2 = z2 + r->y0 * r->y0, north2 = z2 + r->y1 * r->y1;
-    double length = sqrt(r->west.re * r->west.re + r->west.im * r->west.im);
+    double south = inverse_root(z2 + r->y0 * r->y0), north = inverse_root(z2 + r->y1 * r->y1);
+    double west = inverse_root(r->west.re * r->west.re + r->west.im * r->west.im);
     Complex turn = turn_unit(u * r->solid_angle);
-    double re = turn.re * r->west.re - turn.im * r->west.im;
-    double sine = (turn.re * r->west.im + turn.im * r->west.re) / length;
-    double across = r->y1 / sqrt(north2) - re / length * (r->y0 / sqrt(south2));
-    double reach2 = across * across - sine * sine * (z2 / south2);
-    double x = copysign(r->depth, across) * sine / sqrt(reach2 > 1e-300 ? reach2 : 1e-300);
+    double cosine = (turn.re * r->west.re - turn.im * r->west.im) * west;
+    double sine = (turn.re * r->west.im + turn.im * r->west.re) * west;
+    double across = r->y1 * north - cosine * (r->y0 * south), part = r->depth * south * sine;
+    double reach2 = across * across - part * part;
+    double x = copysign(r->depth, across) * sine * inverse_root(reach2 > 1e-300 ? reach2 : 1e-300);
     x = x > r->x1 ? r->x1 : x;
     x = x < r->x0 ? r->x0 : x;
     double d2 = x * x + z2;
-    double h0 = r->y0 / sqrt(d2 + r->y0 * r->y0), h1 = r->y1 / sqrt(d2 + r->y1 * r->y1);
+    double h0 = r->y0 * inverse_root(d2 + r->y0 * r->y0);
+    double h1 = r->y1 * inverse_root(d2 + r->y1 * r->y1);
     double h = h0 + v * (h1 - h0), rest = 1.0 - h * h;
-    double y = rest > 0.0 ? h * sqrt(d2 / (rest > 0.0 ? rest : 1.0)) : r->y1;
+    double y = rest > 0.0 ? h * d2 * inverse_root(d2 * (rest > 0.0 ? rest : 1.0)) : r->y1;
     y = y > r->y1 ? r->y1 : y;
     *out_x = x;
     *out_y = y < r->y0 ? r->y0 : y;
@@ -83,8 +85,9 @@ static inline void spherical_rectangle_find(const SphericalRectangle *r, double 
     bool is_around = (r->x0 < 0.0) & (x > 0.0) & (r->y0 < 0.0) & (r->y1 > 0.0);
     double u = (angle < 0.0 && is_around ? angle + 2.0 * TURN_PI : angle) / r->solid_angle;
     double d2 = x * x + r->depth * r->depth;
-    double h0 = r->y0 / sqrt(d2 + r->y0 * r->y0), h1 = r->y1 / sqrt(d2 + r->y1 * r->y1);
-    double v = (y / sqrt(d2 + y * y) - h0) / (h1 - h0);
+    double h0 = r->y0 * inverse_root(d2 + r->y0 * r->y0);
+    double h1 = r->y1 * inverse_root(d2 + r->y1 * r->y1);
+    double v = (y * inverse_root(d2 + y * y) - h0) / (h1 - h0);
     *out_u = u > 0.0 ? (u < 1.0 ? u : 1.0) : 0.0;
     *out_v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
 }
@@ -101,7 +104,8 @@ static const double rectangle_cosine_min = 0.02;
 static inline double surface_side_cosine(const RectangleSurface *s, double x, double y,
                                          double depth)
 {
-    double cosine = (s->x * x + s->y * y + s->z * depth) / sqrt(x * x + y * y + depth * depth);
+    double cosine =
+        (s->x * x + s->y * y + s->z * depth) * inverse_root(x * x + y * y + depth * depth);
     double above = s->above * cosine, below = -s->below * cosine;
     return above > below ? above : below;
 }

@@ -4,7 +4,7 @@
 #ifndef SORT_SAMPLING_BILINEAR_H
 #define SORT_SAMPLING_BILINEAR_H
 
-#include <math.h>
+#include "sort/sampling/inverse_root.h"
 
 /* The density at the corners (0, 0), (1, 0), (0, 1) and (1, 1). All above 0; their mean is 1. */
 typedef struct Bilinear {
@@ -21,7 +21,8 @@ static inline double bilinear_density(const Bilinear *b, double u, double v)
 /* Returns the number of [0, 1] below which the part u of a density lies that rises from a to b. */
 static inline double linear_inverse(double a, double b, double u)
 {
-    double t = u * (a + b) / (a + sqrt(a * a + u * (b * b - a * a)));
+    double square = a * a + u * (b * b - a * a);
+    double t = u * (a + b) / (a + square * inverse_root(square));
     return t < 1.0 ? t : 1.0;
 }
 
