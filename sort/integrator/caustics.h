@@ -19,7 +19,8 @@ typedef struct CausticTrail {
     bool is_of_light; /* paths of light find it, not walks (caustic_paths.h) */
     /* Paths of light know all that scattered the path so far, of which the first was at x0. */
     bool is_known;
-    float3 seen_P, seen_n, seen_wi; /* of x0; in which the path was scattered there, and the density of that */
+    float3 seen_P, seen_n,
+        seen_wi; /* of x0; in which the path was scattered there, and the density of that */
     float seen_pdf;
     uint32_t count; /* surfaces passed */
     CausticStart start;

@@ -298,8 +298,7 @@ static float weight_of_met(const Wave *w, uint32_t i, const CausticDeparture *de
 {
     const CausticTrail *trail = &w->caustics->trails[i];
     float distance = f3_length(f3_sub(departure->place, P));
-    float density =
-        caustic_emission_density(w->shared->caustic_emission, departure, distance, pdf);
+    float density = caustic_emission_density(w->shared->caustic_emission, departure, distance, pdf);
     float cosine = fabsf(f3_dot(trail->seen_wi, trail->seen_n));
     return 1.0f - caustic_paths_weight(w, &(CausticJoint){.P = trail->seen_P,
                                                           .Ng = trail->seen_n,

@@ -528,8 +528,8 @@ static float sampled_pdf(const CausticEmission *e, uint32_t index, const Caustic
         return s->one_minus_cos > 0.0f ? warp_cone_pdf(s->one_minus_cos) : INFINITY;
     if (s->kind != SOURCE_MESH && s->kind != SOURCE_SHAPE)
         return INFINITY;
-    bool is_ball = s->kind == SOURCE_SHAPE &&
-                   e->lights->shapes[s->light].kind == SCENE_LIGHT_SPHERE;
+    bool is_ball =
+        s->kind == SOURCE_SHAPE && e->lights->shapes[s->light].kind == SCENE_LIGHT_SPHERE;
     double cosine = is_ball ? 1.0 : (double)cosine_at(e, s, d);
     double distance = (double)distance_m;
     return cosine > 0.0 ? (float)(distance * distance / (area_of(e, index) * cosine)) : 0.0f;
@@ -569,9 +569,8 @@ CausticDeparture caustic_emission_departure(const CausticEmission *e, const Ligh
     const Source *s = &e->lights->sources[rows->source[lane]];
     float3 wi = wide_get3(rows->wi, lane);
     return (CausticDeparture){.light = light_of(s),
-                              .place = is_infinite(s)
-                                           ? point
-                                           : f3_madd(point, rows->distance_m[lane], wi),
+                              .place = is_infinite(s) ? point
+                                                      : f3_madd(point, rows->distance_m[lane], wi),
                               .direction = f3_neg(wi),
                               .triangle = rows->triangle[lane],
                               .normal = wide_get3(rows->end_n, lane)};
@@ -682,8 +681,7 @@ static bool leave(const CausticEmission *e, uint32_t index, const Sphere *at, do
 }
 
 bool caustic_emission_sample(const CausticEmission *e, const LightEmissionDraw *draw,
-                             EmittedRay *ray, CausticDeparture *out_departure,
-                             float *out_density)
+                             EmittedRay *ray, CausticDeparture *out_departure, float *out_density)
 {
     uint32_t pair = light_interval(e->cumulative, e->pair_count, draw->choice),
              index = pair / e->sphere_count;

@@ -52,9 +52,9 @@ typedef struct CausticDeparture {
 bool caustic_emission_sample(const CausticEmission *emission, const LightEmissionDraw *draw,
                              EmittedRay *out_ray, CausticDeparture *out_departure,
                              float *out_density);
-/* Of the densities with which lobes and light sampling of a last caster draw the departure, returns the lobes' part: pdf is theirs, and
- * light sampling's is that of sampling this light alone, nearly, from distance_m away. 1 for a pdf of INFINITY, of lobes without a
- * blur. */
+/* Returns the lobes' part of the density with which a last caster draws the departure by its lobes or by light sampling. pdf: of the
+ * lobes; that of light sampling is that of sampling this light alone, nearly, from distance_m away. 1 for a pdf of INFINITY, of lobes
+ * without a blur. */
 float caustic_emission_scattered(const CausticEmission *emission, const CausticDeparture *departure,
                                  float distance_m, float pdf);
 /* Returns that part times the density with which a departure is drawn, per solid angle and area at right angles to the direction: what

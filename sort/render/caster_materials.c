@@ -126,8 +126,7 @@ static Status probe_create(const ShadeContextDesc *desc, TexCache *cache, Probe 
 }
 
 Status caster_materials_find(const Scene *scene, const MaterialSet *materials, TexCache *cache,
-                             TextureStore *store, bool *out_cast, bool *out_are_glossy,
-                             Error *err)
+                             TextureStore *store, bool *out_cast, bool *out_are_glossy, Error *err)
 {
     Probe p = {.waiter = NULL};
     const ShadeContextDesc desc = {.size_bytes = sizeof desc,
@@ -145,8 +144,7 @@ Status caster_materials_find(const Scene *scene, const MaterialSet *materials, T
             break;
         uint32_t count = light_setup_points(scene, m, true, p.surfaces);
         ASSERT(count <= LIGHT_SETUP_POINTS);
-        Sharpness found =
-            sharpness_of(p.shade, m, p.surfaces, count < POINTS ? count : POINTS);
+        Sharpness found = sharpness_of(p.shade, m, p.surfaces, count < POINTS ? count : POINTS);
         out_are_glossy[m] = found.peaked > PART_MIN;
         out_cast[m] = found.sharp + found.peaked > PART_MIN;
     }

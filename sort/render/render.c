@@ -121,11 +121,12 @@ static Status apply_settings(Render *r, Error *err)
         r->settings.guiding = (SceneGuiding)(o->guiding - 1);
     if (r->bake.points && r->bake.look == BAKE_AT_ENVIRONMENT)
         r->settings.transparent_film = false; /* the environment is all there is */
-    if (r->bake.points && r->settings.guiding != SCENE_GUIDING_OFF) {
+    if (r->bake.points && r->settings.guiding == SCENE_GUIDING_ON)
         log_warning(r->options.log,
                     "path guiding learns from what a camera sees: --bake is without it");
+    bool is_of_light = o->view == WAVE_VIEW_LIGHT && r->settings.guiding == SCENE_GUIDING_AUTO;
+    if (r->bake.points || is_of_light)
         r->settings.guiding = SCENE_GUIDING_OFF;
-    }
     r->options.adaptive_error = adaptive_error(r);
     uint32_t width = o->width_px ? o->width_px : s->width_px,
              height = o->height_px ? o->height_px : s->height_px;

@@ -152,7 +152,8 @@ RenderProgress render_progress(const Render *render);
 typedef struct RenderGuideStats {
     double training_s;
     uint64_t training_paths;
-    bool is_used; /* a field draws directions */
+    bool is_used;      /* a field draws directions */
+    double error_left; /* guide_trial.h; 0: nothing was tried */
     GuideStats field;
 } RenderGuideStats;
 

@@ -173,15 +173,6 @@ static double share_of(const WaveCounters *light)
     return (double)light->caustics_found / fmax((double)light->caustic_paths, 1.0);
 }
 
-/* Makes the samples of a pixel of the small picture those of one pixel of the frame: what lies beside that is no noise. */
-static Status narrow(Training *t, Error *err)
-{
-    const PixelFilter *filter = &t->render->shared.filter;
-    float part = (float)t->width / (float)film_desc(t->render->film)->width;
-    return pixel_filter_init(filter->kind, filter->width_px * minf(part, 1.0f), &t->shared.filter,
-                             err);
-}
-
 /* *out_ends_early: all but out->share is unknown. */
 static Status look(Render *r, Pictures *p, Trial *out, bool *out_ends_early, Error *err)
 {
@@ -189,7 +180,7 @@ static Status look(Render *r, Pictures *p, Trial *out, bool *out_ends_early, Err
     WaveCounters camera, light;
     TRY(training_begin(&p->camera, r, pixel_count(r), SAMPLES, variance, 0x63617573746963, err));
     TRY(training_begin(&p->light, r, pixel_count(r), SAMPLES, 0, 0x6c6967687473, err));
-    TRY(narrow(&p->camera, err));
+    TRY(training_narrow(&p->camera, err));
     p->camera.shared.caustic_emission = p->light.shared.caustic_emission = r->caustic_emission;
     p->camera.shared.caustic_stride = CAUSTIC_STRIDE_TRIED;
     p->light.shared.caustic_stride = 0;

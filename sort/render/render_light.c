@@ -1,7 +1,7 @@
 /* What WAVE_VIEW_LIGHT needs, and what it cannot show: paths that begin at lamps know neither which rays the camera will send to
  * where they are, nor how many bounces lie before. */
-#include "sort/render/render_state.h"
 #include "sort/render/caster_materials.h"
+#include "sort/render/render_state.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

@@ -130,6 +130,7 @@ static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
     json_write_bool(w, "full", g->field.is_full);
     json_write_double(w, "moment_ratio",
                       g->field.unguided > 0.0 ? g->field.guided / g->field.unguided : 1.0);
+    json_write_double(w, "error_left", g->error_left);
     json_write_end(w);
 }
 
@@ -216,9 +217,10 @@ void stats_summary(const RenderStats *s, StrBuf *out)
     if (s->guide.training_paths > 0)
         strbuf_printf(
             out,
-            "guiding: learned in %.1f s from %.2f M paths: %u regions, %.1f cells each, %s; "
+            "guiding: %s in %.1f s from %.2f M paths: %u regions, %.1f cells each, %s; "
             "it leaves %.0f %% of the square of what scattering finds\n",
-            s->guide.training_s, (double)s->guide.training_paths * 1e-6, s->guide.field.regions,
+            s->guide.is_used ? "learned" : "tried and given up", s->guide.training_s,
+            (double)s->guide.training_paths * 1e-6, s->guide.field.regions,
             s->guide.field.regions > 0 ? 1.0 + 3.0 * s->guide.field.quads / s->guide.field.regions
                                        : 0.0,
             cli_format_size(s->guide.field.bytes, peak),

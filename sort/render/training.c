@@ -52,6 +52,14 @@ Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, F
     return STATUS_OK;
 }
 
+Status training_narrow(Training *t, Error *err)
+{
+    const PixelFilter *filter = &t->render->shared.filter;
+    float part = (float)t->width / (float)film_desc(t->render->film)->width;
+    return pixel_filter_init(filter->kind, filter->width_px * minf(part, 1.0f), &t->shared.filter,
+                             err);
+}
+
 Status training_run(Training *t, uint32_t first, uint32_t end, Error *err)
 {
     Render *r = t->render;

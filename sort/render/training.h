@@ -21,6 +21,9 @@ typedef struct Training {
  * film. seed: that of the random numbers, mixed with the render's. After an error, too, training_end ends it. Errors: memory. */
 Status training_begin(Training *t, Render *r, double pixels, uint32_t samples, FilmAovSet aovs,
                       uint64_t seed, Error *err) SORT_MUST_CHECK;
+/* Makes the samples of a pixel of the small picture those of one pixel of the frame: what lies beside that is no noise. Splats are not
+ * for such a picture. Errors: memory. */
+Status training_narrow(Training *t, Error *err) SORT_MUST_CHECK;
 /* Renders samples [first, end) of its pixels. STATUS_CANCELLED: the render was stopped. */
 Status training_run(Training *t, uint32_t first, uint32_t end, Error *err) SORT_MUST_CHECK;
 void training_end(Training *t);

@@ -111,7 +111,7 @@ static Status parse_mist(JsonCursor *settings, SceneMist *mist, Error *err)
     return json_finish(&c, err);
 }
 
-const char *const scene_guiding_names[] = {"off", "on", NULL};
+const char *const scene_guiding_names[] = {"off", "on", "auto", NULL};
 
 static Status parse_guiding(JsonCursor *settings, SceneGuiding *guiding, Error *err)
 {

@@ -19,7 +19,11 @@ typedef struct SceneMist {
 } SceneMist;
 
 /* Whether directions are drawn by a field that paths teach. */
-typedef enum SceneGuiding { SCENE_GUIDING_OFF, SCENE_GUIDING_ON } SceneGuiding;
+typedef enum SceneGuiding {
+    SCENE_GUIDING_OFF,
+    SCENE_GUIDING_ON,
+    SCENE_GUIDING_AUTO /* where what was learned first says that it pays */
+} SceneGuiding;
 extern const char *const scene_guiding_names[]; /* by SceneGuiding; NULL at the end */
 
 /* What throws caustics that paths of light look for: instances with flags alone; without any flags all that are smooth, if a trial

@@ -21,7 +21,7 @@ _Static_assert(SORT_COUNT_OF(texture_filter_words) == SORT_COUNT_OF(texture_filt
                "each word has a filter");
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
 static const char *const caustics_words[] = {"package", "flags", "auto", "all", NULL};
-static const char *const guiding_words[] = {"package", "off", "on", NULL};
+static const char *const guiding_words[] = {"package", "off", "on", "auto", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
 static const char *const missing_words[] = {"error", "magenta", NULL};
 static const char *const bake_looks[] = {"above", "camera", "environment", NULL};
@@ -317,7 +317,7 @@ static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
         {.name = "frames", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .is_hidden = true, .value_name = "A..B[:STEP]", .help = "alias of --frame"},
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, light (paths from the lamps), or a diagnostic view; --list integrators"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "source of random numbers"},
-        {.name = "guiding", .kind = CLI_CHOICE, .out = &words->guiding, .choices = guiding_words, .value_name = "WHEN", .help = "path guiding: learn where light comes from, and send paths there; package: as the scene says"},
+        {.name = "guiding", .kind = CLI_CHOICE, .out = &words->guiding, .choices = guiding_words, .value_name = "WHEN", .help = "path guiding: learn where light comes from, and send paths there; auto: if it pays; package: as the scene says"},
         {.name = "caustics", .kind = CLI_CHOICE, .out = &words->caustics, .choices = caustics_words, .value_name = "WHAT", .help = "what throws caustics that paths of light look for: objects with flags; without flags all smooth ones, if a trial finds that it pays, or in any case; package: as the scene says"},
         {.name = "guiding-memory", .kind = CLI_SIZE, .out = &c->render.guiding_memory_bytes, .min = 1 << 20, .max = 1e12, .value_name = "SIZE", .help = "limit of what path guiding learns (64M)"},
         {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words->filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},

@@ -13,7 +13,11 @@
 #include "base/stat/ztest.h"
 #include "tests/sort/render/render_kit.h"
 
-enum { GUIDING_OFF = 1 + SCENE_GUIDING_OFF, GUIDING_ON = 1 + SCENE_GUIDING_ON };
+enum {
+    GUIDING_OFF = 1 + SCENE_GUIDING_OFF,
+    GUIDING_ON = 1 + SCENE_GUIDING_ON,
+    GUIDING_AUTO = 1 + SCENE_GUIDING_AUTO
+};
 
 static const char surfaces_ssl[] =
     "shader white(color albedo = color(0.8), out closure surface)\n"
@@ -44,6 +48,8 @@ typedef struct Room {
     float scale, at;
     bool has_window;
     const char *ball; /* entry of the ball's material */
+    bool
+        has_slit; /* the sun shines through a slit of the right wall, far brighter than the lamp; one bounce less is followed */
 } Room;
 
 static void add_quad(const Kit *kit, StrBuf *meshes, const Room *room, const char *name,
@@ -60,7 +66,8 @@ static void add_quad(const Kit *kit, StrBuf *meshes, const Room *room, const cha
 static void write_room(const Kit *kit, const Room *room)
 {
     StrBuf meshes = {0}, instances = {0}, materials = {0};
-    static const struct {
+    const float s = room->has_slit ? 0.04f : 0.0f;
+    const struct {
         const char *name, *material;
         float corners[4][3];
     } quads[] = {
@@ -78,10 +85,11 @@ static void write_room(const Kit *kit, const Room *room)
         {"sheet",
          "ball",
          {{-0.8f, -0.9f, -0.4f}, {0.2f, -0.9f, -0.6f}, {0.2f, 0.1f, -0.7f}, {-0.8f, 0.1f, -0.5f}}},
-        {"right", "white", {{1, -1, 1}, {1, 1, 1}, {1, 1, -1}, {1, -1, -1}}},
+        {"right", "white", {{1, -1, 1}, {1, -s, 1}, {1, -s, -1}, {1, -1, -1}}},
+        {"over", "white", {{1, s, 1}, {1, 1, 1}, {1, 1, -1}, {1, s, -1}}},
     };
     static const char *const entries[] = {"white", "lamp"};
-    uint32_t count = (uint32_t)(sizeof quads / sizeof *quads) - (room->has_window ? 1 : 0);
+    uint32_t count = (uint32_t)(sizeof quads / sizeof *quads) - (room->has_window ? 2 : 0);
     kit_write_text(kit, "shaders/surfaces.ssl", surfaces_ssl);
     for (uint32_t i = 0; i < count; ++i) {
         add_quad(kit, &meshes, room, quads[i].name, quads[i].corners);
@@ -96,7 +104,7 @@ static void write_room(const Kit *kit, const Room *room)
     KitScene scene = {.width = 24,
                       .height = 24,
                       .samples = 64,
-                      .max_depth = 6,
+                      .max_depth = room->has_slit ? 3 : 6,
                       .eye = {room->at, room->at, room->at + 1.5f * room->scale},
                       .target = {room->at, room->at, room->at},
                       .fov_y_degrees = 60,
@@ -105,6 +113,10 @@ static void write_room(const Kit *kit, const Room *room)
                       .materials = strbuf_text(&materials)};
     if (room->has_window)
         scene.environment = "{\"color\": [2, 3, 4]}";
+    if (room->has_slit)
+        scene.lights =
+            "{\"name\": \"sun\", \"type\": \"distant\", \"irradiance\": [9e3, 9e3, 9e3], "
+            "\"transform\": [0,-0.6,0.8,0, 0,0.8,0.6,0, -1,0,0,0, 0,0,0,1]}";
     kit_write_scene(kit, &scene);
     strbuf_free(&meshes);
     strbuf_free(&instances);
@@ -160,10 +172,11 @@ static void check_means(const Room *room)
 static void test_means_stay(void **unused)
 {
     (void)unused;
-    static const Room rooms[] = {{1, 0, false, "metal"},      {1, 0, false, "lacquer"},
-                                 {1, 0, true, "leaf"},        {1, 0, true, "frosted"},
-                                 {1, 0, false, "glass"},      {1, 0, true, "hair"},
-                                 {1000, 0, false, "lacquer"}, {1, 300, true, "metal"}};
+    static const Room rooms[] = {
+        {1, 0, false, "metal", false},      {1, 0, false, "lacquer", false},
+        {1, 0, true, "leaf", false},        {1, 0, true, "frosted", false},
+        {1, 0, false, "glass", false},      {1, 0, true, "hair", false},
+        {1000, 0, false, "lacquer", false}, {1, 300, true, "metal", false}};
     if (SORT_ASAN || SORT_TSAN)
         skip(); /* sanitizers are slow, and see nothing that they do not see in the tests below */
     for (uint32_t i = 0; i < sizeof rooms / sizeof *rooms; ++i)
@@ -175,7 +188,7 @@ static void test_means_stay(void **unused)
 static int setup(void **state)
 {
     static Kit kit;
-    const Room room = {1, 0, true, "lacquer"};
+    const Room room = {1, 0, true, "lacquer", false};
     kit_begin(&kit);
     write_room(&kit, &room);
     *state = &kit;
@@ -216,6 +229,46 @@ static void test_bits_do_not_depend_on_threads_or_waves(void **state)
     assert_same(one, kit_render_bits(*state, &options, NULL), "waves of 200 paths");
     options.guiding = GUIDING_OFF;
     assert_false(hash128_equal(one, kit_render_bits(*state, &options, NULL)));
+}
+
+/* Renders one sample of so many that there is enough training for a judgement. */
+static RenderStats try_guiding(const Kit *kit, uint32_t guiding, uint32_t samples,
+                               Hash128 *out_bits)
+{
+    RenderOptions options = guided(kit);
+    RenderStats stats;
+    options.guiding = guiding;
+    SETTING_SET(options.settings, samples, samples);
+    options.sample_end = 1;
+    *out_bits = kit_render_bits(kit, &options, &stats);
+    return stats;
+}
+
+static void test_auto_keeps_what_pays(void **unused)
+{
+    (void)unused;
+    Kit kit;
+    Hash128 bits, others;
+    kit_begin(&kit);
+    write_room(&kit, &(Room){.scale = 1.0f, .ball = "white", .has_slit = true});
+    assert_true(try_guiding(&kit, GUIDING_AUTO, 9000, &bits).guide.is_used);
+    assert_true(try_guiding(&kit, GUIDING_ON, 9000, &others).guide.is_used);
+    assert_same(bits, others, "guiding that was judged");
+    assert_false(try_guiding(&kit, GUIDING_OFF, 9000, &others).guide.is_used);
+    assert_false(hash128_equal(bits, others));
+    /* Too few paths for a judgement. */
+    RenderStats stats = try_guiding(&kit, GUIDING_AUTO, 4000, &bits);
+    assert_true(!stats.guide.is_used && stats.guide.training_paths == 0);
+    (void)try_guiding(&kit, GUIDING_OFF, 4000, &others);
+    assert_same(bits, others, "too few paths to be judged");
+    /* A room that is open at one side, to which surfaces have more light than the field can add. */
+    write_room(&kit, &(Room){.scale = 1.0f, .ball = "white", .has_window = true});
+    stats = try_guiding(&kit, GUIDING_AUTO, 9000, &bits);
+    assert_true(!stats.guide.is_used && stats.guide.training_paths > 0);
+    assert_true(stats.guide.error_left >= 0.66);
+    (void)try_guiding(&kit, GUIDING_OFF, 9000, &others);
+    assert_same(bits, others, "guiding that was given up");
+    kit_end(&kit);
 }
 
 static void test_ranges_merge_to_the_whole(void **state)
@@ -332,7 +385,7 @@ static void test_the_package_may_ask_for_it(void **unused)
     Kit kit;
     RenderStats stats;
     kit_begin(&kit);
-    const Room room = {1, 0, false, "white"};
+    const Room room = {1, 0, false, "white", false};
     write_room(&kit, &room);
     RenderOptions options = kit_options(&kit);
     (void)kit_render_bits(&kit, &options, &stats);
@@ -359,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_render_stopped_in_training_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_render_goes_on_with_the_same_field, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_crop_has_the_pixels_of_the_whole, setup, teardown),
+        cmocka_unit_test(test_auto_keeps_what_pays),
         cmocka_unit_test(test_the_package_may_ask_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

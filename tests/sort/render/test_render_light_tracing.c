@@ -183,7 +183,8 @@ typedef struct Case {
     float filter_width_px;
     bool guides;    /* path tracing does */
     bool is_smooth; /* the ball throws caustics without flags */
-    bool is_alone;  /* it is compared with paths from the camera alone, not with paths of light alone */
+    bool
+        is_alone; /* it is compared with paths from the camera alone, not with paths of light alone */
     bool walks; /* path tracing looks for the lamp through the ball (sort/integrator/caustics.h) */
     uint32_t path_samples; /* 0: SAMPLES */
     TexMip mip;
@@ -325,23 +326,31 @@ static void write_case(const Kit *kit, const Case *c)
         add_instance(&instances, c, "pane", "pane", 1, pane, false, "");
     if (c->lamp != LAMP_NONE)
         add_lamp(&light, c);
-    KitScene scene = {.width = SIDE,
-                      .height = SIDE,
-                      .samples = 1,
-                      .max_depth = c->max_depth ? c->max_depth : 6,
-                      .fov_y_degrees = 50,
-                      .camera = c->camera,
-                      .aperture_radius_m = (float)(c->aperture * s),
-                      .focus_distance_m = (float)(2.5 * s),
-                      .meshes = strbuf_text(&meshes),
-                      .instances = strbuf_text(&instances),
-                      .materials = MATERIALS TEXTURED_MATERIALS
-                      ", " MATERIAL("mirror", "metal", "\"roughness\": 0") ", " MATERIAL(
-                          "black", "matte", "\"albedo\": [0, 0, 0]") ", " MATERIAL("satin", "satin", "") ", " MATERIAL(
-                          "half", "satin", "\"share\": 0.5") ", " MATERIAL("frosted", "glass", "\"roughness\": 0.2") ", " MATERIAL(
-                          "glaze", "glaze", "") ", " MATERIAL("pane", "pane", "") ", " MATERIAL("dented", "dented", ""),
-                      .lights = c->lamp != LAMP_NONE ? strbuf_text(&light) : NULL,
-                      .environment = c->environment};
+    KitScene scene = {
+        .width = SIDE,
+        .height = SIDE,
+        .samples = 1,
+        .max_depth = c->max_depth ? c->max_depth : 6,
+        .fov_y_degrees = 50,
+        .camera = c->camera,
+        .aperture_radius_m = (float)(c->aperture * s),
+        .focus_distance_m = (float)(2.5 * s),
+        .meshes = strbuf_text(&meshes),
+        .instances = strbuf_text(&instances),
+        .materials = MATERIALS TEXTURED_MATERIALS
+        ", " MATERIAL("mirror", "metal", "\"roughness\": 0") ", " MATERIAL("black", "matte", "\"albedo\": [0, 0, 0]") ", " MATERIAL(
+            "satin", "satin",
+            "") ", " MATERIAL("half", "satin",
+                              "\"share\": 0.5") ", " MATERIAL("frosted", "glass",
+                                                              "\"roughness\": 0.2") ", " MATERIAL("glaze",
+                                                                                                  "glaze",
+                                                                                                  "") ", " MATERIAL("pane",
+                                                                                                                    "pane",
+                                                                                                                    "") ", " MATERIAL("dented",
+                                                                                                                                      "dented",
+                                                                                                                                      ""),
+        .lights = c->lamp != LAMP_NONE ? strbuf_text(&light) : NULL,
+        .environment = c->environment};
     for (int k = 0; k < 3; ++k) {
         double offset = k == 0 ? c->offset : k == 2 ? -c->offset : 0;
         scene.eye[k] = (float)(s * eye[k] + offset);
@@ -748,8 +757,9 @@ static void test_trial(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_caustic),
-                                       cmocka_unit_test(test_caustic_paths),
-                                       cmocka_unit_test(test_smooth), cmocka_unit_test(test_glossy), cmocka_unit_test(test_trial)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),         cmocka_unit_test(test_caustic),
+        cmocka_unit_test(test_caustic_paths), cmocka_unit_test(test_smooth),
+        cmocka_unit_test(test_glossy),        cmocka_unit_test(test_trial)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
