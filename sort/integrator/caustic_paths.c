@@ -6,6 +6,8 @@
 /* Something is left to scattering, since alpha surfaces between a lamp and a caster, which a shadow ray has not met yet when it is
  * weighted, give it all back. */
 #define WEIGHT_MAX (1.0f - 0x1p-10f)
+/* Normals that are nearer to each other than this, as 1 - cos, are the same. */
+#define BEND_MIN 1e-6f
 
 uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth)
 {
@@ -61,6 +63,40 @@ bool caustic_paths_pass(const Wave *w, uint32_t instance, uint32_t material)
 {
     return caustic_paths_know(w, material) &&
            (caustic_paths_cast(w, instance) || caustic_paths_light(w, instance));
+}
+
+/* Returns whether a material bends the normal of a lobe with some of these SSL_LOBE_*. */
+static bool bends(const BsdfBlock *b, SurfaceLane surface, uint32_t flags)
+{
+    const uint32_t k = surface.lane;
+    float3 n = surface_vector(surface, surface.block->N);
+    for (uint32_t l = 0; l < b->lobe_count; ++l) {
+        const BsdfBlockLobe *lobe = &b->lobes[l];
+        if (!(lobe->live >> k & 1) || !(lobe->def->flags & flags) ||
+            lobe->def->flags & SSL_LOBE_TRANSPARENT)
+            continue;
+        const float *own = lobe->term->state + ((size_t)lobe->term->def->frame + 6) * SSL_BLOCK;
+        float3 bent = f3(own[k], own[SSL_BLOCK + k], own[2 * SSL_BLOCK + k]);
+        if (1.0f - fabsf(f3_dot(n, bent)) > BEND_MIN)
+            return true;
+    }
+    return false;
+}
+
+bool caustic_paths_return(const Wave *w, const BsdfBlock *block, SurfaceLane surface, float3 wi,
+                          uint32_t flags)
+{
+    const SurfaceBlock *b = surface.block;
+    float3 n = surface_vector(surface, b->Ng);
+    bool crosses = f3_dot(surface_vector(surface, b->I), n) * f3_dot(wi, n) > 0.0f;
+    if (!(flags & SSL_LOBE_DELTA))
+        return !crosses || !bends(block, surface, SSL_LOBE_TRANSMISSION);
+    if (crosses != (bool)(flags & SSL_LOBE_TRANSMISSION))
+        return false;
+    bool reads_viewer = material_set_get(w->shared->materials, b->material)
+                            ->programs[SSL_KERNEL_SHADE]
+                            .reads_viewer;
+    return !(crosses || reads_viewer) || !bends(block, surface, SSL_LOBE_DELTA);
 }
 
 /* Sets the densities of both strategies, as the header says. */

@@ -21,7 +21,8 @@
  * finds has the same weight.
  *
  * Receivers behind mirrors and glass that the camera sees have walks (caustics.h), and so have all that lie behind what is unknown
- * at the lamp: materials that ask for the path's bounces or length, transparent surfaces, bodies. */
+ * at the lamp: materials that ask for the path's bounces or length, transparent surfaces, bodies, and ways through surfaces whose
+ * normals a material bends, which may be bent otherwise on the other side. */
 #ifndef SORT_INTEGRATOR_CAUSTIC_PATHS_H
 #define SORT_INTEGRATOR_CAUSTIC_PATHS_H
 
@@ -52,6 +53,11 @@ bool caustic_paths_light(const Wave *w, uint32_t instance);
 bool caustic_paths_know(const Wave *w, uint32_t material);
 /* Returns whether a path of light may be scattered at an instance between the receiver and what the camera sees. */
 bool caustic_paths_pass(const Wave *w, uint32_t instance, uint32_t material);
+/* Returns whether a path of light may come along wi and be sent to the viewer of a lane, given that it comes from there in the same
+ * way. Normals that a material bends may be others on the other side of the surface (bumps are), or for other viewers. flags:
+ * SSL_LOBE_* of the lobe. */
+bool caustic_paths_return(const Wave *w, const BsdfBlock *block, SurfaceLane surface, float3 wi,
+                          uint32_t flags);
 /* Returns the weight of what a path of light brings. That of scattering is 1 minus this. */
 float caustic_paths_weight(const Wave *w, const CausticJoint *joint);
 

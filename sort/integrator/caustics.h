@@ -43,7 +43,8 @@ Status caustics_create(Wave *w, Arena *arena, Error *err) SORT_MUST_CHECK;
 /* Forgets the trails of all paths. */
 void caustics_begin(Wave *w);
 /* Follows a path that is about to be scattered; before its state changes. */
-void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn);
+void caustics_follow(Wave *w, uint32_t i, const BsdfBlock *block, SurfaceLane surface,
+                     const BsdfDrawn *drawn);
 /* The path has passed a light. */
 void caustics_leave(Wave *w, uint32_t i);
 /* The path enters a body. */
@@ -60,8 +61,8 @@ float caustics_weight_of_sky(const Wave *w, uint32_t i);
 float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface);
 /* Returns the weight of what light sampling brings to the surface of path i: 1, or less where it is a caster for which paths of light
  * look for the same. pdf: with which scattering draws the light's direction. */
-float caustics_weight_of_sample(const Wave *w, uint32_t i, SurfaceLane surface,
-                                const LightRows *lights, float pdf);
+float caustics_weight_of_sample(const Wave *w, uint32_t i, const BsdfBlock *block,
+                                SurfaceLane surface, const LightRows *lights, float pdf);
 bool caustics_take_seen(Wave *w, uint32_t i, uint32_t source, Spectrum light,
                         const LightArrival *arrival);
 

@@ -370,7 +370,9 @@ static void scatter_block(Wave *w, const BsdfBlock *block, uint32_t first)
             spread(w, i, surface, pdf[k]);
         Path *path = &w->paths[i];
         path->beta = spectrum_scale(spectrum_mul(path->beta, weight), ratio / drawn->pdf);
-        if (!spectrum_is_finite(path->beta) || spectrum_is_black(path->beta))
+        bool returns = !w->light_paths->is_for_caustics ||
+                       caustic_paths_return(w, block, surface, back, drawn->flags);
+        if (!returns || !spectrum_is_finite(path->beta) || spectrum_is_black(path->beta))
             path->flags |= PATH_DEAD;
         else if (passing >> k & 1)
             pass(w, i, surface);

@@ -129,13 +129,14 @@ static uint16_t weigh_lights(const Wave *w, const LightRows *lights, const BsdfR
 
 /* Sets which parts of the light that comes to casters paths of light leave, and leaves the others to them. pdf: with which scattering
  * draws its direction, without guiding. */
-static void share_caustics(const Wave *w, const PointBlock *points, const LightRows *lights,
-                           const BsdfRow pdf, uint16_t drawn, WideRow scale, WideRow out_part)
+static void share_caustics(const Wave *w, const PointBlock *points, const BsdfBlock *block,
+                           const LightRows *lights, const BsdfRow pdf, uint16_t drawn,
+                           WideRow scale, WideRow out_part)
 {
     WIDE_EACH(k, drawn)
     {
         SurfaceLane surface = {points->surfaces, k};
-        out_part[k] = caustics_weight_of_sample(w, points->path[k], surface, lights, pdf[k]);
+        out_part[k] = caustics_weight_of_sample(w, points->path[k], block, surface, lights, pdf[k]);
         scale[k] *= out_part[k];
     }
 }
@@ -261,7 +262,7 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
         hide_kinds(block, &lights, drawn, f);
     drawn = weigh_lights(w, &lights, f, pdf, drawn, scale);
     if (w->caustics)
-        share_caustics(w, points, &lights, own_pdf, drawn, scale, part);
+        share_caustics(w, points, block, &lights, own_pdf, drawn, scale, part);
     uint32_t first = w->shadow.count;
     bool tells = has_to_tell(w);
     WIDE_EACH(k, drawn)

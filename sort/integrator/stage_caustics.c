@@ -87,16 +87,19 @@ static bool may_follow_light(const Wave *w, uint32_t i, SurfaceLane surface)
 }
 
 /* Notes whether paths of light know that path i is scattered here. */
-static void know(const Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn)
+static void know(const Wave *w, uint32_t i, const BsdfBlock *block, SurfaceLane surface,
+                 const BsdfDrawn *drawn)
 {
     CausticTrail *trail = &w->caustics->trails[i];
     uint32_t flags = drawn->flags[surface.lane];
     bool passes = flags & SSL_LOBE_TRANSPARENT;
     if (w->paths[i].depth > 0) {
         uint32_t instance = surface_instance(surface);
-        trail->is_known = trail->is_known && !passes &&
-                          caustic_paths_pass(w, instance, surface.block->material) &&
-                          (flags & SSL_LOBE_DELTA || caustic_paths_light(w, instance));
+        trail->is_known =
+            trail->is_known && !passes &&
+            caustic_paths_pass(w, instance, surface.block->material) &&
+            (flags & SSL_LOBE_DELTA || caustic_paths_light(w, instance)) &&
+            caustic_paths_return(w, block, surface, wide_get3(drawn->wi, surface.lane), flags);
     } else if (!passes) {
         trail->is_known = w->caustics->of_light[i] && !(flags & SSL_LOBE_DELTA);
         trail->seen_P = surface_vector(surface, surface.block->P);
@@ -106,7 +109,8 @@ static void know(const Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn
     }
 }
 
-void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *drawn)
+void caustics_follow(Wave *w, uint32_t i, const BsdfBlock *block, SurfaceLane surface,
+                     const BsdfDrawn *drawn)
 {
     const uint32_t bent = SSL_LOBE_DELTA | SSL_LOBE_TRANSMISSION;
     const Path *path = &w->paths[i];
@@ -117,7 +121,7 @@ void caustics_follow(Wave *w, uint32_t i, SurfaceLane surface, const BsdfDrawn *
     bool may_follow =
         caustics_is_bent(w, i, surface_instance(surface)) && trail->count < trail->start.room;
     if (caustic_paths_exist(w))
-        know(w, i, surface, drawn);
+        know(w, i, block, surface, drawn);
     if (is_bent && may_follow_light(w, i, surface)) {
         trail->is_active = trail->is_known;
         trail->last_P = surface_vector(surface, surface.block->P);
@@ -336,14 +340,15 @@ float caustics_weight_of_mesh(const Wave *w, uint32_t i, SurfaceLane surface)
     return is_shared(w, i) ? weight_at_end(w, i, departure) : 1.0f;
 }
 
-float caustics_weight_of_sample(const Wave *w, uint32_t i, SurfaceLane surface,
-                                const LightRows *lights, float pdf)
+float caustics_weight_of_sample(const Wave *w, uint32_t i, const BsdfBlock *block,
+                                SurfaceLane surface, const LightRows *lights, float pdf)
 {
     uint32_t k = surface.lane, instance = surface_instance(surface);
     float3 P = surface_vector(surface, surface.block->P);
     if (!is_blur(w, surface) || !may_follow_light(w, i, surface) ||
         !w->caustics->trails[i].is_known ||
-        !caustic_paths_pass(w, instance, surface.block->material))
+        !caustic_paths_pass(w, instance, surface.block->material) ||
+        !caustic_paths_return(w, block, surface, wide_get3(lights->wi, k), 0))
         return 1.0f;
     CausticDeparture departure =
         caustic_emission_departure(w->shared->caustic_emission, lights, k, P);

@@ -369,7 +369,7 @@ static void continue_paths(Wave *w, const PointBlock *points, const BsdfBlock *b
     WIDE_EACH(k, w->keeps_diffuse_fraction ? bouncing : 0)
     record_diffuse_fraction(&w->paths[points->path[k]], (BsdfPoint){block, k}, drawn);
     WIDE_EACH(k, w->caustics ? passing | bouncing : 0)
-    caustics_follow(w, points->path[k], (SurfaceLane){surfaces, k}, drawn);
+    caustics_follow(w, points->path[k], block, (SurfaceLane){surfaces, k}, drawn);
     uint16_t leaping = passing & points_with(drawn->flags, SSL_LOBE_PORTAL);
     WIDE_EACH(k, passing & ~leaping) pass_surface(w, points->path[k], k, drawn);
     WIDE_EACH(k, leaping)

@@ -152,14 +152,27 @@ static bool is_met(const Source *s)
             (s->kind == SOURCE_DISTANT && s->one_minus_cos > 0.0f));
 }
 
+/* Returns whether the emission of a source is by a material of these, which may be NULL. */
+static bool is_of(const Scene *scene, const Source *s, const bool *materials)
+{
+    if (!materials)
+        return false;
+    if (s->kind == SOURCE_ENVIRONMENT)
+        return scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL &&
+               materials[scene->environment.material];
+    return s->kind == SOURCE_MESH && materials[s->material];
+}
+
 /* Returns whether paths of light may begin at a source. Light that nothing blocks comes straight through casters. Which objects a
  * linked light is for, and what blocks it, depends on surfaces that such paths do not know before they end. Without flags nothing
  * is looked for that rays of the camera do not find. */
-static bool may_begin_at(const CausticEmission *e, const Source *s, bool by_flags)
+static bool may_begin_at(const CausticEmission *e, const Source *s, const CausticEmissionDesc *desc)
 {
     const Scene *scene = e->lights->scene;
     const SceneLightVisibility *v = s->visibility;
-    if (v->is_shadowless || v->unlit_sets || v->open_sets)
+    bool by_flags = !desc->casters;
+    if (v->is_shadowless || v->unlit_sets || v->open_sets ||
+        is_of(scene, s, desc->fickle_materials))
         return false;
     if (!by_flags && (!is_met(s) || v->invisible_to & SCENE_RAYS_BOUNCED))
         return false;
@@ -170,7 +183,7 @@ static bool may_begin_at(const CausticEmission *e, const Source *s, bool by_flag
     return !by_flags || scene->lights[s->light].is_caustics_light;
 }
 
-static Status list_sources(CausticEmission *e, bool by_flags, Error *err)
+static Status list_sources(CausticEmission *e, const CausticEmissionDesc *desc, Error *err)
 {
     const Lights *lights = e->lights;
     size_t sums = 1;
@@ -185,7 +198,7 @@ static Status list_sources(CausticEmission *e, bool by_flags, Error *err)
     for (uint32_t i = 0; i < lights->count; ++i) {
         const Source *s = &lights->sources[i];
         e->indices[i] = NO_SOURCE;
-        if (!may_begin_at(e, s, by_flags))
+        if (!may_begin_at(e, s, desc))
             continue;
         e->indices[i] = e->source_count;
         e->first_sum[e->source_count] = (uint32_t)sums;
@@ -311,7 +324,7 @@ static Status make(CausticEmission *e, const CausticEmissionDesc *desc, Error *e
     uint32_t count = set_roles(e, desc->casters);
     if (count == 0)
         return STATUS_OK;
-    TRY(list_sources(e, !desc->casters, err));
+    TRY(list_sources(e, desc, err));
     if (e->source_count == 0)
         return STATUS_OK;
     for (uint32_t index = 0; index < e->source_count; ++index)

@@ -21,6 +21,9 @@ typedef struct CausticEmissionDesc {
     const bool *casters; /* [instance_count], read only while it is made; NULL: flags tell */
     /* [material_count] casters of these scatter light by all of their lobes; NULL: by those without a blur alone. Copied. */
     const bool *glossy_materials;
+    /* [material_count] what these emit depends on the path that meets it: scattering alone finds it. NULL: none. Read only while
+     * it is made. */
+    const bool *fickle_materials;
 } CausticEmissionDesc;
 
 /* On success *out_emission is the caller's, or NULL if there are no such lights, casters or receivers. STATUS_NO_MEMORY. */

@@ -129,17 +129,25 @@ static bool has_lobe(const Render *r, const SslProgramInfo *info, uint32_t flags
     return false;
 }
 
+/* Returns whether a program asks for what came before on the path. */
+static bool reads_path(const SslProgramInfo *info)
+{
+    static const GlobalRow rows[] = {GLOBAL_path_depth,        GLOBAL_ray_kind,
+                                     GLOBAL_ray_length,        GLOBAL_diffuse_depth,
+                                     GLOBAL_glossy_depth,      GLOBAL_transmission_depth,
+                                     GLOBAL_transparent_depth, GLOBAL_portal_depth};
+    for (size_t k = 0; k < SORT_COUNT_OF(rows); ++k)
+        if ((info->globals_value | info->globals_derivs) >> rows[k] & 1)
+            return true;
+    return false;
+}
+
 /* Returns what of a program cannot be followed, or NULL. */
 static const char *unknown_code(const Render *r, const MaterialProgram *program)
 {
-    static const GlobalRow path_globals[] = {GLOBAL_path_depth,        GLOBAL_ray_kind,
-                                             GLOBAL_ray_length,        GLOBAL_diffuse_depth,
-                                             GLOBAL_glossy_depth,      GLOBAL_transmission_depth,
-                                             GLOBAL_transparent_depth, GLOBAL_portal_depth};
     const SslProgramInfo *info = program->info;
-    for (size_t k = 0; k < SORT_COUNT_OF(path_globals); ++k)
-        if ((info->globals_value | info->globals_derivs) >> path_globals[k] & 1)
-            return "reads the kind, the length or the bounces of the ray";
+    if (reads_path(info))
+        return "reads the kind, the length or the bounces of the ray";
     if (has_lobe(r, info, SSL_LOBE_PORTAL))
         return "is a portal";
     return has_lobe(r, info, SSL_LOBE_SUBSURFACE) ? "has subsurface scattering" : NULL;
@@ -226,8 +234,8 @@ static void find_casters(const Render *r, const bool *materials, bool *out_caste
     }
 }
 
-/* Finds out what throws caustics in a scene without flags. */
-static Status aim_without_flags(Render *r, Error *err)
+/* Finds out what throws caustics in a scene without flags, and makes the rays. desc: what else is known. */
+static Status aim_without_flags(Render *r, const CausticEmissionDesc *desc, Error *err)
 {
     const Scene *scene = r->scene;
     bool *casters = MEM_ARRAY(bool, scene->instance_count + 1);
@@ -240,12 +248,11 @@ static Status aim_without_flags(Render *r, Error *err)
         status = caster_materials_find(scene, r->materials, r->textures, r->store, materials,
                                        glossy, err);
     if (status == STATUS_OK) {
+        CausticEmissionDesc own = *desc;
         find_casters(r, materials, casters);
-        const CausticEmissionDesc desc = {.size_bytes = sizeof desc,
-                                          .lights = r->lights.lights,
-                                          .casters = casters,
-                                          .glossy_materials = glossy};
-        status = caustic_emission_create(&desc, &r->caustic_emission, err);
+        own.casters = casters;
+        own.glossy_materials = glossy;
+        status = caustic_emission_create(&own, &r->caustic_emission, err);
     }
     mem_free(casters);
     mem_free(materials);
@@ -254,18 +261,37 @@ static Status aim_without_flags(Render *r, Error *err)
 }
 
 /* Flags tell what throws caustics; without any of them all that has little blur, unless the settings cut or blur caustics
- * that scattering finds. */
-static Status aim_at_casters(Render *r, Error *err)
+ * that scattering finds. desc: what is known of materials. */
+static Status aim_at_casters(Render *r, const CausticEmissionDesc *desc, Error *err)
 {
-    const CausticEmissionDesc desc = {.size_bytes = sizeof desc, .lights = r->lights.lights};
     const SceneSettings *s = &r->settings;
     r->has_flagged_casters = has_flagged_casters(r->scene);
     if (r->has_flagged_casters)
-        return caustic_emission_create(&desc, &r->caustic_emission, err);
+        return caustic_emission_create(desc, &r->caustic_emission, err);
     if (s->caustics == SCENE_CAUSTICS_FLAGS || is_too_small_to_try(r) || s->filter_glossy > 0.0f ||
         s->clamp_direct > 0.0f || s->clamp_indirect > 0.0f)
         return STATUS_OK;
-    return aim_without_flags(r, err);
+    return aim_without_flags(r, desc, err);
+}
+
+/* Makes the rays that look for caustics, if there are any. Paths of light begin with no path behind them: what a material emits by
+ * what came before is unknown to them. */
+static Status aim_rays(Render *r, Error *err)
+{
+    const Scene *scene = r->scene;
+    bool *fickle = MEM_ARRAY(bool, scene->material_count + 1);
+    if (!fickle)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    for (uint32_t m = 0; m < scene->material_count; ++m) {
+        const MaterialProgram *p =
+            &material_set_get(r->materials, m)->programs[SSL_KERNEL_EMISSION];
+        fickle[m] = p->kernel && reads_path(p->info);
+    }
+    const CausticEmissionDesc desc = {
+        .size_bytes = sizeof desc, .lights = r->lights.lights, .fickle_materials = fickle};
+    Status status = aim_at_casters(r, &desc, err);
+    mem_free(fickle);
+    return status;
 }
 
 Status render_prepare_light(Render *r, Error *err)
@@ -275,7 +301,7 @@ Status render_prepare_light(Render *r, Error *err)
     r->emission = NULL;
     r->caustic_emission = NULL;
     if (may_look_for_caustics(r))
-        return aim_at_casters(r, err);
+        return aim_rays(r, err);
     if (r->shared.view != WAVE_VIEW_LIGHT)
         return STATUS_OK;
     TRY(check_options(r, err));

@@ -70,6 +70,17 @@ static const char ssl[] =
     "    surface = make_closure<Conductor>(color(0.9), 0.2, normalize(global_value<normal> + "
     "normal(bent)));\n"
     "}\n"
+    "shader dimpled(float roughness = 0.15, out closure surface)\n" /* otherwise from inside, as bumps are */
+    "{\n"
+    "    vector at = 9 * vector(global_value<position>);\n"
+    "    vector bent = 0.2 * vector(sin(at.x), sin(at.y + 1), sin(at.z + 2));\n"
+    "    surface = make_closure<Dielectric>(1.4, roughness, color(1), color(0.9), "
+    "normalize(global_value<normal> + normal(bent)));\n"
+    "}\n"
+    "shader moody(out closure surface)\n" /* emits other light where the camera sees it */
+    "{\n"
+    "    surface = make_closure<Emission>(color(global_value<path_depth> == 0 ? 30 : 2));\n"
+    "}\n"
     "shader pane(out closure surface)\n"
     "{\n"
     "    surface = 0.6 * make_closure<Transparent>(color(1, 0.8, 0.6))\n"
@@ -338,17 +349,20 @@ static void write_case(const Kit *kit, const Case *c)
         .meshes = strbuf_text(&meshes),
         .instances = strbuf_text(&instances),
         .materials = MATERIALS TEXTURED_MATERIALS
-        ", " MATERIAL("mirror", "metal", "\"roughness\": 0") ", " MATERIAL("black", "matte", "\"albedo\": [0, 0, 0]") ", " MATERIAL(
-            "satin", "satin",
-            "") ", " MATERIAL("half", "satin",
-                              "\"share\": 0.5") ", " MATERIAL("frosted", "glass",
-                                                              "\"roughness\": 0.2") ", " MATERIAL("glaze",
-                                                                                                  "glaze",
-                                                                                                  "") ", " MATERIAL("pane",
-                                                                                                                    "pane",
-                                                                                                                    "") ", " MATERIAL("dented",
-                                                                                                                                      "dented",
-                                                                                                                                      ""),
+        ", " MATERIAL("mirror", "metal", "\"roughness\": 0") ", " MATERIAL("black", "matte", "\"albedo\": [0, 0, 0]") ", " MATERIAL("satin", "satin", "") ", " MATERIAL("half", "satin", "\"share\": 0.5") ", " MATERIAL(
+            "frosted", "glass",
+            "\"roughness\": 0.2") ", " MATERIAL("glaze", "glaze",
+                                                "") ", " MATERIAL("pane", "pane",
+                                                                  "") ", " MATERIAL("dented",
+                                                                                    "dented",
+                                                                                    "") ","
+                                                                                        " " MATERIAL("dimpled",
+                                                                                                     "dimpled",
+                                                                                                     "") ", " MATERIAL("ripples",
+                                                                                                                       "dimpled",
+                                                                                                                       "\"roughness\": 0") ", " MATERIAL("moody",
+                                                                                                                                                         "moody",
+                                                                                                                                                         ""),
         .lights = c->lamp != LAMP_NONE ? strbuf_text(&light) : NULL,
         .environment = c->environment};
     for (int k = 0; k < 3; ++k) {
@@ -657,6 +671,9 @@ static const Case glossy_cases[] = {
     {"glaze", LAMP_BALL, .floor = "matte", .ball = "glaze"},
     {"glaze, card", LAMP_NONE, true, .floor = "metal", .ball = "glaze"},
     {"dented", LAMP_BALL, .floor = "matte", .ball = "dented"},
+    {"dimpled", LAMP_RECTANGLE, .floor = "matte", .ball = "dimpled", .path_samples = 2048},
+    {"ripples", LAMP_RECTANGLE, .floor = "matte", .ball = "ripples", .path_samples = 2048},
+    {"moody card", LAMP_BALL, true, .card = "moody", .floor = "matte", .ball = "clear"},
     {"satin floor", LAMP_BALL, .floor = "satin", .ball = "satin"},
     {"satin floor, clear ball", LAMP_BALL, .floor = "satin", .ball = "clear"},
     {"half floor, frosted ball", LAMP_BALL, .floor = "half", .ball = "frosted"},
