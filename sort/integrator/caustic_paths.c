@@ -9,11 +9,12 @@
 /* Normals that are nearer to each other than this, as 1 - cos, are the same. */
 #define BEND_MIN 1e-6f
 
-uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth)
+uint32_t caustic_paths_room(const Wave *w, uint32_t depth)
 {
+    const SceneSettings *settings = w->shared->settings;
     uint32_t most =
         minu(settings->max_depth, minu(settings->max_glossy, settings->max_transmission));
-    if (depth > 0)
+    if (depth > 0 || caustic_emission_has_glossy(w->shared->caustic_emission))
         most = minu(most, settings->max_diffuse);
     return settings->max_diffuse > 1 && most > depth ? most - depth - 1 : 0;
 }
@@ -88,6 +89,7 @@ bool caustic_paths_return(const Wave *w, const BsdfBlock *block, SurfaceLane sur
 {
     const SurfaceBlock *b = surface.block;
     float3 n = surface_vector(surface, b->Ng);
+    ASSERT(f3_is_unit(wi) && f3_is_unit(n));
     bool crosses = f3_dot(surface_vector(surface, b->I), n) * f3_dot(wi, n) > 0.0f;
     if (!(flags & SSL_LOBE_DELTA))
         return !crosses || !bends(block, surface, SSL_LOBE_TRANSMISSION);

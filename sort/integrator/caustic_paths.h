@@ -44,7 +44,7 @@ static inline bool caustic_paths_exist(const Wave *w)
 }
 /* Returns the most casters on a path behind a receiver at which the camera's path has been scattered `depth` times before, so that
  * no limit of bounces ends it, whatever lobes scatter it. */
-uint32_t caustic_paths_room(const SceneSettings *settings, uint32_t depth);
+uint32_t caustic_paths_room(const Wave *w, uint32_t depth);
 bool caustic_paths_cast(const Wave *w, uint32_t instance);
 /* Returns whether an instance of this material is a caster by lobes with a blur, too. */
 bool caustic_paths_blur(const Wave *w, uint32_t instance, uint32_t material);

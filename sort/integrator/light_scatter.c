@@ -23,7 +23,7 @@ static bool has_room(const Wave *w, uint32_t i, uint32_t more)
 {
     const Path *path = &w->paths[i];
     uint32_t spreads = w->light_paths->trails[i].is_spread || more > 0;
-    return path->depth + more <= caustic_paths_room(w->shared->settings, spreads) + spreads &&
+    return path->depth + more <= caustic_paths_room(w, spreads) + spreads &&
            wave_light_reaches(visibility_of(w, i), path->depth + more, 0);
 }
 
@@ -399,7 +399,7 @@ static bool goes_on(const Wave *w, uint32_t i, uint32_t flags)
     uint32_t ray = flags & SSL_LOBE_TRANSMISSION ? SCENE_RAYS_TRANSMISSION : SCENE_RAYS_GLOSSY;
     bool is_seen = path->depth > 0 || !(visibility->invisible_to & ray);
     return is_bent && is_seen && caustic_paths_cast(w, w->hits.shape[i]) &&
-           path->depth < caustic_paths_room(w->shared->settings, 0);
+           path->depth < caustic_paths_room(w, 0);
 }
 
 /* Scatters the paths of the kernel's run, or ends them. */

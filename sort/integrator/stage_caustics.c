@@ -63,7 +63,7 @@ static bool is_of_light(const Wave *w, uint32_t i)
     const Path *path = &w->paths[i];
     uint32_t instance = w->hits.shape[i];
     if (!caustic_paths_exist(w) || !caustic_paths_light(w, instance) ||
-        caustic_paths_room(w->shared->settings, path->depth) == 0)
+        caustic_paths_room(w, path->depth) == 0)
         return false;
     if (path->depth == 0)
         return path->history.portal == 0;
@@ -424,7 +424,7 @@ static uint32_t room_at(const Wave *w, uint32_t i, bool can_walk, bool *out_of_l
         return 0;
     *out_of_light = of_light;
     if (of_light)
-        return caustic_paths_room(limit, path->depth);
+        return caustic_paths_room(w, path->depth);
     uint32_t room = minu(limit->max_depth - path->depth - 1,
                          limit->max_transmission - history->transmission - 1);
     return minu(room, CAUSTIC_SURFACES_MAX);

@@ -56,7 +56,7 @@ static uint32_t shade_alpha(Wave *w, ShadowQueue *q, uint32_t count, uint32_t cr
             shade_run(w->shade, w->materials[w->order[begin]], SSL_KERNEL_OPACITY, w->surfaces, n);
         for (uint32_t k = 0; k < n; ++k) {
             uint32_t i = w->order[begin + k];
-            if (q->parts && crossing == 1)
+            if (q->parts && crossing == 1 && q->parts[i] > 0.0f)
                 q->lights[i].light = spectrum_scale(q->lights[i].light, 1.0f / q->parts[i]);
             pass_through(q, i, has_alpha ? shade_transparency(w->shade, k) : spectrum_splat(0.0f));
             going_on += q->batch.state[i] == SHADOW_RESUMED;

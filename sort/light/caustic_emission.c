@@ -24,8 +24,9 @@ struct CausticEmission {
     Sphere scene;
     Sphere spheres[SPHERES_MAX];
     uint32_t sphere_count;
-    uint8_t *roles;    /* [instance_count] Role */
-    bool *glossy;      /* [material_count]; NULL: none is */
+    uint8_t *roles; /* [instance_count] Role */
+    bool *glossy;   /* [material_count]; NULL: none is */
+    bool has_glossy;
     uint32_t *sources; /* [source_count] of Lights.sources, rising */
     uint32_t *indices; /* [Lights.count] in sources; NO_SOURCE: none of them */
     uint32_t source_count;
@@ -321,6 +322,8 @@ static Status make(CausticEmission *e, const CausticEmissionDesc *desc, Error *e
         return error_set(err, STATUS_NO_MEMORY, "no memory for the rays of lights");
     if (e->glossy)
         memcpy(e->glossy, desc->glossy_materials, scene->material_count * sizeof *e->glossy);
+    for (uint32_t m = 0; e->glossy && m < scene->material_count; ++m)
+        e->has_glossy |= e->glossy[m];
     uint32_t count = set_roles(e, desc->casters);
     if (count == 0)
         return STATUS_OK;
@@ -381,6 +384,11 @@ bool caustic_emission_lights(const CausticEmission *e, uint32_t instance)
 bool caustic_emission_is_glossy(const CausticEmission *e, uint32_t instance, uint32_t material)
 {
     return e->glossy && e->glossy[material] && e->roles[instance] == (ROLE_CASTER | ROLE_RECEIVER);
+}
+
+bool caustic_emission_has_glossy(const CausticEmission *e)
+{
+    return e->has_glossy;
 }
 
 /* --- densities ------------------------------------------------------------------------------------- */
@@ -579,6 +587,7 @@ float caustic_emission_density(const CausticEmission *e, const CausticDeparture 
 CausticDeparture caustic_emission_departure(const CausticEmission *e, const LightRows *rows,
                                             uint32_t lane, float3 point)
 {
+    ASSERT(lane < SSL_BLOCK && rows->source[lane] < e->lights->count);
     const Source *s = &e->lights->sources[rows->source[lane]];
     float3 wi = wide_get3(rows->wi, lane);
     return (CausticDeparture){.light = light_of(s),

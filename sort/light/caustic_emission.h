@@ -38,6 +38,9 @@ bool caustic_emission_lights(const CausticEmission *emission, uint32_t instance)
 bool caustic_emission_is_glossy(const CausticEmission *emission, uint32_t instance,
                                 uint32_t material);
 
+/* Returns whether there is one. */
+bool caustic_emission_has_glossy(const CausticEmission *emission);
+
 /* Lights that are not in Scene.lights; an instance's index is added to CAUSTIC_MESH. */
 enum { CAUSTIC_SKY = 0xffffffffu, CAUSTIC_MESH = 0x80000000u };
 

@@ -19,13 +19,14 @@ enum {
 /* The work of shading a point, in rays. Paths of light shade each surface up to three times. */
 #define POINT_COST 1.0
 /* What else it takes to know what paths of light would find, of the time without it. */
-#define WEIGHING_COST 0.2
+#define WEIGHING_COST 0.25
 /* What nets leave of the variance of independent samples: of 64 samples 0.4 to 0.7 in the scenes of scripts/race. Caustics are rare
  * events, of which they leave nearly all. */
 #define NET_PART 0.5
 /* The part of error times time that has to be gained. */
 #define GAIN_MIN 0.3
-/* The part of the paths of light that has to find what scattering hardly finds, lest walks look for it. */
+/* The part of the paths of light that has to find what scattering hardly finds. With flags, walks look for it otherwise; without, few
+ * splats tell of rare events that most pictures do not show. */
 #define SHARE_MIN (1.0 / 32.0)
 /* Without flags, a trial ends early where less of its first paths do. */
 #define SHARE_TO_GO_ON (1.0 / 512.0)
@@ -253,9 +254,9 @@ Status render_try_caustics(Render *r, Error *err)
     double gain = ends_early ? 0.0 : 1.0 - product(&trial, r->shared.caustic_stride);
     r->stats.caustics = (RenderCausticStats){clock_seconds_since(start), trial.share, gain,
                                              r->shared.caustic_stride};
-    bool is_worth = r->has_flagged_casters
-                        ? trial.share >= SHARE_MIN
-                        : gain >= GAIN_MIN || r->settings.caustics == SCENE_CAUSTICS_ALL;
+    bool is_worth = trial.share >= SHARE_MIN;
+    if (!r->has_flagged_casters)
+        is_worth = (is_worth && gain >= GAIN_MIN) || r->settings.caustics == SCENE_CAUSTICS_ALL;
     if (!is_worth)
         r->shared.caustic_emission = NULL;
     return STATUS_OK;

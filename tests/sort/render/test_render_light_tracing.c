@@ -356,13 +356,16 @@ static void write_case(const Kit *kit, const Case *c)
                                                                   "") ", " MATERIAL("dented",
                                                                                     "dented",
                                                                                     "") ","
-                                                                                        " " MATERIAL("dimpled",
-                                                                                                     "dimpled",
-                                                                                                     "") ", " MATERIAL("ripples",
-                                                                                                                       "dimpled",
-                                                                                                                       "\"roughness\": 0") ", " MATERIAL("moody",
-                                                                                                                                                         "moody",
-                                                                                                                                                         ""),
+                                                                                        " " MATERIAL("dimpled", "dimpled", "") ", " MATERIAL(
+                                                                                            "ripple"
+                                                                                            "s",
+                                                                                            "dimple"
+                                                                                            "d",
+                                                                                            "\"roug"
+                                                                                            "hness"
+                                                                                            "\": 0") ", " MATERIAL("moody",
+                                                                                                                   "moody",
+                                                                                                                   ""),
         .lights = c->lamp != LAMP_NONE ? strbuf_text(&light) : NULL,
         .environment = c->environment};
     for (int k = 0; k < 3; ++k) {
