@@ -250,7 +250,7 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (drawn == 0)
         return;
     bsdf_block_eval(block, lights.wi, drawn, f, pdf);
-    if (w->caustics)
+    if (w->shadow.parts)
         memcpy(own_pdf, pdf, sizeof own_pdf);
     if (guidance)
         guidance_mix(w, guidance, lights.wi, drawn, pdf);
@@ -261,7 +261,7 @@ void points_sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *bl
     if (w->keeps_diffuse_fraction)
         hide_kinds(block, &lights, drawn, f);
     drawn = weigh_lights(w, &lights, f, pdf, drawn, scale);
-    if (w->caustics)
+    if (w->shadow.parts)
         share_caustics(w, points, block, &lights, own_pdf, drawn, scale, part);
     uint32_t first = w->shadow.count;
     bool tells = has_to_tell(w);
