@@ -3,17 +3,19 @@
 #include "base/check.h"
 #include "sort/render/light_setup.h"
 
-/* What throws caustics has at least this part of its samples in lobes without a blur, or with little. */
-#define PART_MIN 0.25f
+/* What throws caustics has at least this part of its samples in lobes without a blur, or with little, and they reflect and let through
+ * at least this part of the light: a polished floor, of whose few samples of a dark colour many are mirrored, is lit by caustics. */
+#define PART_MIN  0.25f
+#define LIGHT_MIN 0.1f
 /* Directions that are drawn with at least this density, per steradian, have little blur: a quarter of those that GGX of an alpha of
  * 0.15 draws. */
 #define PEAK_PDF 2.0f
 
 enum { POINTS = 64, DRAWS = 4 /* directions from each of them */ };
 
-/* The parts of a material's samples without a blur, and with little. */
+/* The parts of a material's samples without a blur, and with little, and of the light that both bring. */
 typedef struct Sharpness {
-    float sharp, peaked;
+    float sharp, peaked, light;
 } Sharpness;
 
 static bool turns_sharply(uint32_t flags)
@@ -46,7 +48,7 @@ static bool may_cast(const MaterialSet *materials, uint32_t material)
 /* Draws directions from the points of a block. */
 static Sharpness look_at(const BsdfBlock *block, uint16_t live)
 {
-    Sharpness found = {0.0f, 0.0f};
+    Sharpness found = {0.0f, 0.0f, 0.0f};
     for (uint32_t n = 0; n < DRAWS; ++n) {
         BsdfDrawn drawn;
         alignas(64) BsdfRow u[3];
@@ -61,9 +63,11 @@ static Sharpness look_at(const BsdfBlock *block, uint16_t live)
         WIDE_EACH(k, lanes)
         {
             bool is_sharp = turns_sharply(drawn.flags[k]);
+            bool is_peaked = !is_sharp && turns(drawn.flags[k]) && drawn.pdf[k] >= PEAK_PDF;
             found.sharp += is_sharp ? 1.0f : 0.0f;
-            found.peaked +=
-                !is_sharp && turns(drawn.flags[k]) && drawn.pdf[k] >= PEAK_PDF ? 1.0f : 0.0f;
+            found.peaked += is_peaked ? 1.0f : 0.0f;
+            if (is_sharp || is_peaked)
+                found.light += spectrum_average(bsdf_drawn_at(&drawn, k).weight);
         }
     }
     return found;
@@ -74,7 +78,7 @@ static Sharpness sharpness_of(ShadeContext *shade, uint32_t material, SurfaceBlo
                               uint32_t count)
 {
     static const float no_blur[SSL_BLOCK];
-    Sharpness sum = {0.0f, 0.0f};
+    Sharpness sum = {0.0f, 0.0f, 0.0f};
     for (uint32_t first = 0; first < count; first += SSL_BLOCK) {
         SurfaceBlock *b = &surfaces[first / SSL_BLOCK];
         b->count = count - first < SSL_BLOCK ? count - first : SSL_BLOCK;
@@ -86,10 +90,10 @@ static Sharpness sharpness_of(ShadeContext *shade, uint32_t material, SurfaceBlo
         uint32_t lanes = count - first < SSL_BLOCK ? count - first : SSL_BLOCK;
         Sharpness part =
             look_at(shade_block(shade, first, no_blur), (uint16_t)((1u << lanes) - 1u));
-        sum.sharp += part.sharp, sum.peaked += part.peaked;
+        sum.sharp += part.sharp, sum.peaked += part.peaked, sum.light += part.light;
     }
     float draws = (float)(count * DRAWS);
-    return (Sharpness){sum.sharp / draws, sum.peaked / draws};
+    return (Sharpness){sum.sharp / draws, sum.peaked / draws, sum.light / draws};
 }
 
 /* What kernels are run with. */
@@ -145,8 +149,8 @@ Status caster_materials_find(const Scene *scene, const MaterialSet *materials, T
         uint32_t count = light_setup_points(scene, m, true, p.surfaces);
         ASSERT(count <= LIGHT_SETUP_POINTS);
         Sharpness found = sharpness_of(p.shade, m, p.surfaces, count < POINTS ? count : POINTS);
-        out_are_glossy[m] = found.peaked > PART_MIN;
-        out_cast[m] = found.sharp + found.peaked > PART_MIN;
+        out_cast[m] = found.sharp + found.peaked > PART_MIN && found.light > LIGHT_MIN;
+        out_are_glossy[m] = out_cast[m] && found.peaked > PART_MIN;
     }
     probe_release(&p);
     return status;

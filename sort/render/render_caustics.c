@@ -29,7 +29,7 @@ enum {
  * splats tell of rare events that most pictures do not show. */
 #define SHARE_MIN (1.0 / 32.0)
 /* Without flags, a trial ends early where less of its first paths do. */
-#define SHARE_TO_GO_ON (1.0 / 512.0)
+#define SHARE_TO_GO_ON (0.75 * SHARE_MIN)
 
 /* What is known of a render: variances of one sample of each pixel, relative to the pixels, and work, in rays. */
 typedef struct Trial {
