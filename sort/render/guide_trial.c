@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/render/training.h"
-#include <stdlib.h>
 
 enum {
     /* Paths of a picture: one of so many of the render, within limits. */
@@ -51,31 +50,19 @@ static Status render_one(Render *r, const GuideField *field, uint32_t which, Pic
     return status;
 }
 
-static double brightness(const float *rgba)
-{
-    return ((double)rgba[0] + (double)rgba[1] + (double)rgba[2]) / 3.0;
-}
-
 static double mean_at(const Pictures *p, size_t pixel)
 {
     double sum = 0.0;
     for (uint32_t a = 0; a < ARMS; ++a)
         for (uint32_t k = 0; k < 2; ++k)
-            sum += fabs(brightness(p->rgba[a][k] + 4 * pixel));
+            sum += fabs(training_brightness(p->rgba[a][k] + 4 * pixel));
     return sum / (2.0 * ARMS);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Returns the sum over the pixels, but for the worst, of squared differences of the two pictures, relative to the pixels. Dark pixels
  * count as if they had half of the mean. */
 static double difference(Pictures *p, Arm arm, double mean)
 {
-    double sum = 0.0;
     ASSERT(p->pixels > 0 && p->rgba[arm][0] && p->rgba[arm][1]);
     for (size_t i = 0; i < p->pixels; ++i) {
         double here = mean_at(p, i), square = here * here + 0.25 * mean * mean, d2 = 0.0;
@@ -85,10 +72,7 @@ static double difference(Pictures *p, Arm arm, double mean)
         }
         p->parts[i] = square > 0.0 ? d2 / square : 0.0;
     }
-    qsort(p->parts, p->pixels, sizeof *p->parts, by_value);
-    for (size_t i = 0; i < p->pixels - p->pixels / WORST_PART; ++i)
-        sum += p->parts[i];
-    return sum;
+    return training_sum_of_most(p->parts, p->pixels, WORST_PART);
 }
 
 static Status compare(Pictures *p, double *out_left, Error *err)

@@ -56,17 +56,6 @@ static double pixel_count(const Render *r)
     return fmin(fmax(paths, PATHS_MIN), PATHS_MAX) / SAMPLES;
 }
 
-static double brightness(const float *rgba)
-{
-    return ((double)rgba[0] + (double)rgba[1] + (double)rgba[2]) / 3.0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the middle brightness of a pixel and those around it: a bright sample must not hide in the brightness of its own pixel.
  * */
 static double middle_brightness(const Pictures *p, uint32_t x, uint32_t y)
@@ -77,9 +66,9 @@ static double middle_brightness(const Pictures *p, uint32_t x, uint32_t y)
     size_t count = 0;
     for (uint32_t v = y > REACH ? y - REACH : 0; v < height && v <= y + REACH; ++v)
         for (uint32_t u = x > REACH ? x - REACH : 0; u < width && u <= x + REACH; ++u)
-            values[count++] = fabs(brightness(p->rgba + 4 * ((size_t)v * width + u)));
+            values[count++] = fabs(training_brightness(p->rgba + 4 * ((size_t)v * width + u)));
     ASSERT(count > 0 && count <= MOST);
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, training_by_value);
     return values[count / 2];
 }
 
@@ -123,15 +112,10 @@ static Status run(Training *t, uint32_t first, uint32_t end, WaveCounters *out_c
 /* Returns the variance of paths from the camera but for the worst pixels, whose bright samples others would not have. */
 static double rest_of(Pictures *p, size_t pixels)
 {
-    double sum = 0.0;
-    size_t kept = pixels - pixels / PIXELS_A_BAD_ONE;
-    ASSERT(kept > 0 && kept <= pixels);
+    ASSERT(pixels > 0);
     for (size_t i = 0; i < pixels; ++i)
         p->parts[i] = SAMPLES * p->scale[i] * (double)p->variance[i];
-    qsort(p->parts, pixels, sizeof *p->parts, by_value);
-    for (size_t i = 0; i < kept; ++i)
-        sum += p->parts[i];
-    return sum;
+    return training_sum_of_most(p->parts, pixels, PIXELS_A_BAD_ONE);
 }
 
 /* Adds part k of the paths of light, of which film_resolve tells the sum of those so far. */
@@ -162,7 +146,7 @@ static Status find_noise(Pictures *p, size_t pixels, Trial *out, WaveCounters *c
         add_part(p, pixels, k, parts, sums);
     }
     for (size_t c = 0; c < 3; ++c)
-        qsort(parts[c], SAMPLES, sizeof *parts[c], by_value);
+        qsort(parts[c], SAMPLES, sizeof *parts[c], training_by_value);
     out->alone = CAUSTIC_STRIDE_TRIED * parts[0][SAMPLES / 2];
     out->shared = CAUSTIC_STRIDE_TRIED * parts[1][SAMPLES / 2];
     out->light = parts[2][SAMPLES / 2];

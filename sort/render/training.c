@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include <stdlib.h>
 
 enum { SIDE_MIN_PX = 16 };
 
@@ -82,4 +83,20 @@ void training_end(Training *t)
     schedule_destroy(&t->schedule);
     film_destroy(t->film);
     t->render->stats.wave = t->counted;
+}
+
+int training_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double training_sum_of_most(double *values, size_t count, size_t worst_part)
+{
+    double sum = 0.0;
+    size_t kept = count - count / worst_part;
+    qsort(values, count, sizeof *values, training_by_value);
+    for (size_t i = 0; i < kept; ++i)
+        sum += values[i];
+    return sum;
 }

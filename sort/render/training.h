@@ -28,4 +28,15 @@ Status training_narrow(Training *t, Error *err) SORT_MUST_CHECK;
 Status training_run(Training *t, uint32_t first, uint32_t end, Error *err) SORT_MUST_CHECK;
 void training_end(Training *t);
 
+/* Returns the mean channel of a pixel. */
+static inline double training_brightness(const float *rgba)
+{
+    return ((double)rgba[0] + (double)rgba[1] + (double)rgba[2]) / 3.0;
+}
+
+/* Sorts values, for qsort. */
+int training_by_value(const void *a, const void *b);
+/* Returns the sum of the values, which are sorted, without the largest: one of `worst_part`. */
+double training_sum_of_most(double *values, size_t count, size_t worst_part);
+
 #endif

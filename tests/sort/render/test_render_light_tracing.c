@@ -472,6 +472,13 @@ static double compare(const Kit *kit, const Case *c, double *out_ratio)
     return worst;
 }
 
+static void assert_agrees(const Kit *kit, const Case *c)
+{
+    double ratio, worst = compare(kit, c, &ratio);
+    if (!(worst <= Z_MAX))
+        fail_msg("%s: z = %g", c->what, worst);
+}
+
 #define GRAY_SKY   "{\"color\": [0.5, 0.6, 0.9]}"
 #define SHADER_SKY "{\"material\": \"sky\"}"
 #define IMAGE_SKY  "{\"image\": {\"file\": \"textures/paint.png\"}, \"strength\": 2}"
@@ -537,9 +544,7 @@ static void test_cases(void **state)
     Kit kit;
     kit_begin(&kit);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        double ratio, worst = compare(&kit, &cases[i], &ratio);
-        if (!(worst <= Z_MAX))
-            fail_msg("%s: z = %g", cases[i].what, worst);
+        assert_agrees(&kit, &cases[i]);
     }
     kit_end(&kit);
 }
@@ -629,13 +634,10 @@ static void test_smooth(void **state)
     Kit kit;
     kit_begin(&kit);
     for (size_t i = 0; i < sizeof smooth_cases / sizeof *smooth_cases; ++i) {
-        double ratio;
         Case c = smooth_cases[i];
         c.is_smooth = c.is_high = true;
         c.path_samples = 4 * SAMPLES;
-        double worst = compare(&kit, &c, &ratio);
-        if (!(worst <= Z_MAX))
-            fail_msg("%s: z = %g", c.what, worst);
+        assert_agrees(&kit, &c);
     }
     kit_end(&kit);
 }
@@ -699,15 +701,12 @@ static void test_glossy(void **state)
     Kit kit;
     kit_begin(&kit);
     for (size_t i = 0; i < sizeof glossy_cases / sizeof *glossy_cases; ++i) {
-        double ratio;
         Case c = glossy_cases[i];
         c.is_smooth = c.is_alone = true;
         c.is_high = i % 2 != 0 && !c.has_pane;
         if (c.path_samples == 0)
             c.path_samples = 4 * SAMPLES;
-        double worst = compare(&kit, &c, &ratio);
-        if (!(worst <= Z_MAX))
-            fail_msg("%s: z = %g", c.what, worst);
+        assert_agrees(&kit, &c);
     }
     kit_end(&kit);
 }
@@ -718,13 +717,10 @@ static void test_caustic_paths(void **state)
     Kit kit;
     kit_begin(&kit);
     for (size_t i = 0; i < sizeof caustic_cases / sizeof *caustic_cases; ++i) {
-        double ratio;
         Case c = caustic_cases[i];
         c.walks = c.is_high = true;
         c.path_samples = 4 * SAMPLES;
-        double worst = compare(&kit, &c, &ratio);
-        if (!(worst <= Z_MAX))
-            fail_msg("%s: z = %g", c.what, worst);
+        assert_agrees(&kit, &c);
     }
     kit_end(&kit);
 }
