@@ -79,24 +79,42 @@ static uint32_t find_triangle(const Source *s, uint32_t triangle)
     return s->triangles[low] == triangle ? low : NO_SOURCE;
 }
 
-/* Returns the density with which the point that was met is drawn on the source's triangle k. */
-static float triangle_pdf(const Lights *lights, const Source *s, uint32_t k, const LightQuery *from,
-                          float time, const MeshLightHit *met)
+/* Sets lane 0 to what is asked about the point that was met. */
+static void ask_met(const LightQuery *from, const MeshLightHit *met, TriangleRows *rows)
+{
+    wide_set3(rows->position, 0, from->position);
+    wide_set3(rows->facing, 0, from->normal);
+    rows->above[0] = from->sides & SKY_ABOVE ? 1.0f : 0.0f;
+    rows->below[0] = from->sides & SKY_BELOW ? 1.0f : 0.0f;
+    rows->b1[0] = met->b1, rows->b2[0] = met->b2;
+}
+
+/* Returns the density with which the point that was met is drawn on the triangle of a leaf. */
+static float triangle_pdf(const Lights *lights, const Source *s, uint32_t leaf,
+                          const LightQuery *from, float time, const MeshLightHit *met)
 {
     TriangleRows rows;
     const LightTriangle *placed[SSL_BLOCK];
     uint32_t instances[SSL_BLOCK], triangles[SSL_BLOCK];
     for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane)
-        placed[lane] = &lights->triangles[s->first_leaf + k];
+        placed[lane] = &lights->triangles[leaf];
     light_triangles_load(placed, 1, &rows, instances, triangles);
     if (s->moves)
         light_triangles_load_moving(lights->scene, instances, triangles, &time, 1, &rows);
-    wide_set3(rows.position, 0, from->position);
-    wide_set3(rows.facing, 0, from->normal);
-    rows.above[0] = from->sides & SKY_ABOVE ? 1.0f : 0.0f;
-    rows.below[0] = from->sides & SKY_BELOW ? 1.0f : 0.0f;
-    rows.b1[0] = met->b1, rows.b2[0] = met->b2;
+    ask_met(from, met, &rows);
     triangle_density_run(&rows, 1);
+    return rows.pdf[0];
+}
+
+/* Returns the density with which the point that was met is drawn on a pair of triangles. */
+static float pair_pdf(const LightPair *pair, const LightQuery *from, const MeshLightHit *met)
+{
+    TriangleRows rows;
+    const LightPair *pairs[SSL_BLOCK] = {pair};
+    light_pairs_load(pairs, 1, &rows);
+    ask_met(from, met, &rows);
+    rows.of_second[0] = met->triangle == pair->triangle[1] ? 1.0f : 0.0f;
+    triangle_pair_density_run(&rows, 1);
     return rows.pdf[0];
 }
 
@@ -116,15 +134,17 @@ float lights_mesh_pdf(const Lights *lights, const LightQuery *from, float time,
     uint32_t k = find_triangle(s, triangle);
     if (k == NO_SOURCE)
         return 0.0f;
+    uint32_t leaf = s->first_leaf + source_leaf(s, k);
     float pdf;
     if (mesh->curves) {
         const CurvePlace place = {
             .u = met->b1, .wi = met->direction, .distance_m = met->distance_m};
         pdf = curve_light_pdf(lights->scene, instance, triangle, time, from->position, &place);
     } else {
-        pdf = triangle_pdf(lights, s, k, from, time, met);
+        const LightPair *pair = lights_pair(lights, leaf);
+        pdf = pair ? pair_pdf(pair, from, met) : triangle_pdf(lights, s, leaf, from, time, met);
     }
-    return pdf > 0.0f ? pdf * lights_leaf_probability(lights, from, s->first_leaf + k) : 0.0f;
+    return pdf > 0.0f ? pdf * lights_leaf_probability(lights, from, leaf) : 0.0f;
 }
 
 uint32_t lights_infinite_count(const Lights *lights)

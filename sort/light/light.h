@@ -8,7 +8,7 @@
  * A *source* is one of these. Local sources are chosen by how much light they and the infinite ones bring to the point (when both
  * exist), with a least probability: a far horizon cannot starve a lamp, nor a lamp the sky, unless scattered rays find that anyhow
  * (light_choice.c). Among the infinite ones what each brings to the surface decides, among many their power; among the local ones,
- * whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point (light_tree.h). None of
+ * whose every triangle, or pair of them (light_pair.h), and segment counts by itself, a tree that knows how much each may bring to the point (light_tree.h). None of
  * that knows what stands between, which lights_heed adds. The densities below include that choice; each is the density of sampling
  * this source alone, which is what MIS of one source's radiance needs.
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
@@ -52,8 +52,8 @@ void lights_destroy(Lights *lights); /* NULL is fine */
 /* Makes sources whose light seldom arrived less likely to be chosen than others, and forgets what it heeded before. sight: of
  * lights_sight_count(); NULL: nothing is known. No other thread may use the lights meanwhile. Error: memory; then nothing has changed. */
 Status lights_heed(Lights *lights, const LightSight *sight, Error *err) SORT_MUST_CHECK;
-/* Returns the number of lights that a LightSight tells apart: lamps, triangles and segments that shine, infinite sources, and the
- * sky as it is looked for through portals. */
+/* Returns the number of lights that a LightSight tells apart: lamps, triangles (a pair is one) and segments that shine, infinite
+ * sources, and the sky as it is looked for through portals. */
 uint32_t lights_sight_count(const Lights *lights);
 /* Returns whether the environment is looked for through portals. */
 bool lights_have_portals(const Lights *lights);

@@ -9,7 +9,7 @@
 #include "ssl/rt/rt.h"
 
 /* Memory of an emissive triangle in all tables and in the tree, and of a material slot of an instance. */
-enum { EMITTER_BYTES = 276, SLOT_BYTES = sizeof(uint32_t) };
+enum { EMITTER_BYTES = 284, SLOT_BYTES = sizeof(uint32_t) };
 
 /* What local or infinite sources keep, when there are both: either may lie in shadow. What is seen of them leaves less doubt. */
 static const float SHARE_MIN = 0.2f, SHARE_MIN_SEEN = 0.1f;
@@ -93,6 +93,29 @@ static float primitive_area(const Scene *scene, uint32_t instance, uint32_t prim
     return 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
 }
 
+/* Makes pairs of triangles that follow one another. One that could be joined to either neighbour is joined to the one before. */
+static Status join_triangles(const Scene *scene, Source *s, Error *err)
+{
+    uint32_t leaf = 0;
+    s->leaf_count = s->triangle_count;
+    for (uint32_t k = 0; k + 1 < s->triangle_count && source_is_triangles(s) && !s->moves; ++k) {
+        if (!light_pair_joins(scene, s->instance, &s->triangles[k]))
+            continue;
+        if (!s->leaves)
+            s->leaves = MEM_ARRAY(uint32_t, s->triangle_count);
+        if (!s->leaves)
+            return error_set(err, STATUS_NO_MEMORY, "no memory for %u emissive triangles",
+                             s->triangle_count);
+        s->leaves[++k] = 1; /* this one has no leaf of its own */
+        --s->leaf_count;
+    }
+    for (uint32_t k = 1; k < s->triangle_count && s->leaves; ++k) {
+        leaf += 1 - s->leaves[k];
+        s->leaves[k] = leaf;
+    }
+    return STATUS_OK;
+}
+
 /* The triangles, or segments, of one slot of an instance that have an area. Leaves triangle_count 0 if none. */
 static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t slot,
                                Source *out_source, Error *err)
@@ -123,7 +146,7 @@ static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t s
         out_source->triangles[out_source->triangle_count] = i;
         out_source->areas[out_source->triangle_count++] = area;
     }
-    return STATUS_OK;
+    return join_triangles(scene, out_source, err);
 }
 
 static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, uint32_t slot)
@@ -371,6 +394,19 @@ static LightBounds leaf_bounds(const Lights *lights, const Source *s, uint32_t k
                : triangle_bounds(lights, s, k, radiance, sides);
 }
 
+/* Adds a triangle in nearly the same plane. */
+static void join_bounds(LightBounds *to, const LightBounds *b)
+{
+    const float rounding = 1e-6f;
+    to->lower = f3(fminf(to->lower.x, b->lower.x), fminf(to->lower.y, b->lower.y),
+                   fminf(to->lower.z, b->lower.z));
+    to->upper = f3(fmaxf(to->upper.x, b->upper.x), fmaxf(to->upper.y, b->upper.y),
+                   fmaxf(to->upper.z, b->upper.z));
+    if (f3_length(f3_cross(to->axis, b->axis)) > rounding)
+        to->cos_o = fminf(f3_dot(to->axis, b->axis), 1.0f);
+    to->power = usable_power((double)to->power + (double)b->power);
+}
+
 /* Returns the material of a mesh source. */
 static uint32_t material_of(const Lights *lights, const Source *s)
 {
@@ -394,31 +430,79 @@ static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *lea
             s->emission = spectrum_splat((float)radiance);
         }
         for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k) {
+            LightBounds bounds = leaf_bounds(lights, s, k, radiance, sides);
+            if (k > 0 && source_leaf(s, k) == source_leaf(s, k - 1)) {
+                join_bounds(&leaves[leaf - 1], &bounds);
+                continue;
+            }
             lights->leaf_source[leaf] = i;
-            leaves[leaf++] = leaf_bounds(lights, s, k, radiance, sides);
+            leaves[leaf++] = bounds;
         }
     }
 }
 
-/* Sets the placed triangles of a mesh source. */
+/* Returns whether triangle k of a source is the first one of a pair. */
+static bool begins_pair(const Source *s, uint32_t k)
+{
+    return k + 1 < s->triangle_count && source_leaf(s, k + 1) == source_leaf(s, k);
+}
+
+/* Places up to LIGHT_PAIRS_MAX pairs from triangle k on, and returns how many. */
+static uint32_t place_pairs(Lights *lights, const Source *s, uint32_t k)
+{
+    uint32_t n = 0;
+    for (; n < LIGHT_PAIRS_MAX && begins_pair(s, k + 2 * n); ++n)
+        lights->pair_of_leaf[s->first_leaf + source_leaf(s, k + 2 * n)] = lights->pair_count + n;
+    light_pairs_place(lights->scene, s->instance, &s->triangles[k], n,
+                      &lights->pairs[lights->pair_count]);
+    lights->pair_count += n;
+    return n;
+}
+
+/* Sets the placed triangles and pairs of a mesh source. */
 static void place_source(Lights *lights, const Source *s)
 {
     LightTriangle *placed = &lights->triangles[s->first_leaf];
-    for (uint32_t k = 0; k < s->triangle_count; ++k)
-        placed[k] = (LightTriangle){.triangle = s->triangles[k], .instance = s->instance};
     lights->moves |= s->moves;
-    if (!s->moves)
-        light_triangles_place(lights->scene, s->instance, s->triangles, s->triangle_count, placed);
+    for (uint32_t k = 0, n; k < s->triangle_count; k += n) {
+        if (begins_pair(s, k)) {
+            n = 2 * place_pairs(lights, s, k);
+            continue;
+        }
+        LightTriangle *first = &placed[source_leaf(s, k)];
+        for (n = 0; k + n < s->triangle_count && !begins_pair(s, k + n); ++n)
+            first[n] = (LightTriangle){.triangle = s->triangles[k + n], .instance = s->instance};
+        if (!s->moves)
+            light_triangles_place(lights->scene, s->instance, &s->triangles[k], n, first);
+    }
+}
+
+static Status allocate_pairs(Lights *lights, size_t pairs, Error *err)
+{
+    lights->pairs = mem_alloc_aligned(pairs * sizeof *lights->pairs, 64);
+    lights->pair_of_leaf = MEM_ARRAY(uint32_t, lights->leaf_count);
+    if (!lights->pairs || !lights->pair_of_leaf)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %zu pairs of emissive triangles",
+                         pairs);
+    for (uint32_t i = 0; i < lights->leaf_count; ++i)
+        lights->pair_of_leaf[i] = NO_PAIR;
+    return STATUS_OK;
 }
 
 /* Places the triangles of all sources, once these have their leaves. */
 static Status place_triangles(Lights *lights, Error *err)
 {
     bool has_triangles = false;
-    for (uint32_t i = 0; i < lights->infinite_first; ++i)
-        has_triangles = has_triangles || source_is_triangles(&lights->sources[i]);
+    size_t pairs = 0;
+    for (uint32_t i = 0; i < lights->infinite_first; ++i) {
+        const Source *s = &lights->sources[i];
+        has_triangles = has_triangles || source_is_triangles(s);
+        pairs += s->leaves ? s->triangle_count - s->leaf_count : 0;
+    }
     if (!has_triangles)
         return STATUS_OK;
+    if (pairs > 0)
+        TRY(allocate_pairs(lights, pairs, err));
     lights->triangles = mem_alloc_aligned(lights->leaf_count * sizeof *lights->triangles, 64);
     if (!lights->triangles)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u emissive triangles",
@@ -433,7 +517,7 @@ static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < lights->infinite_first; ++i)
-        count += lights->sources[i].kind == SOURCE_MESH ? lights->sources[i].triangle_count : 1;
+        count += lights->sources[i].kind == SOURCE_MESH ? lights->sources[i].leaf_count : 1;
     if (count == 0)
         return STATUS_OK;
     if (count >= NO_SOURCE)
@@ -612,12 +696,15 @@ void lights_destroy(Lights *lights)
     for (uint32_t i = 0; i < lights->count; ++i) {
         mem_free(lights->sources[i].triangles);
         mem_free(lights->sources[i].areas);
+        mem_free(lights->sources[i].leaves);
     }
     mem_free(lights->sources);
     light_tree_destroy(lights->tree);
     portals_destroy(lights->portals);
     mem_free(lights->leaf_source);
     mem_free(lights->triangles);
+    mem_free(lights->pairs);
+    mem_free(lights->pair_of_leaf);
     mem_free(lights->cumulative);
     mem_free(lights->shapes);
     mem_free(lights->source_of_light);

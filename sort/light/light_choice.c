@@ -156,7 +156,7 @@ float lights_choice_probability(const Lights *lights, uint32_t source, float3 po
                                               : s->probability);
     }
     float sum = 0.0f;
-    for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k)
+    for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->leaf_count : 1); ++k)
         sum += lights_leaf_probability(lights, &at, s->first_leaf + k);
     return sum;
 }

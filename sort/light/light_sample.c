@@ -155,6 +155,19 @@ static float to_unit(double u)
 
 /* --- triangles: all points at once ----------------------------------------------------------------- */
 
+/* Sets what is asked of the points, whose triangles are set. */
+static void ask_triangles(const LightQueries *queries, const Choice *choice, TriangleRows *rows)
+{
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        rows->r[k] = to_unit(choice->pick.u[k]);
+        rows->above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
+        rows->below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
+    }
+    memcpy(rows->position, queries->position, sizeof rows->position);
+    memcpy(rows->facing, queries->normal, sizeof rows->facing);
+    memcpy(rows->s, queries->u[1], sizeof rows->s);
+}
+
 /* Sets the lanes of `lanes`, and writes something to the others. */
 static void sample_triangles(const Lights *lights, const LightQueries *queries,
                              const Choice *choice, uint16_t lanes, LightRows *out)
@@ -171,19 +184,11 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
         out->value[k] = LIGHT_VALUE_MESH;
     }
     WIDE_EACH(k, lights->moves ? lanes : 0) moving |= (uint32_t)choice->source[k]->moves << k;
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        rows.r[k] = to_unit(choice->pick.u[k]);
     light_triangles_load(placed, lanes, &rows, out->instance, out->triangle);
     if (moving)
         light_triangles_load_moving(lights->scene, out->instance, out->triangle, queries->time,
                                     (uint16_t)moving, &rows);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        rows.above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
-        rows.below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
-    }
-    memcpy(rows.position, queries->position, sizeof rows.position);
-    memcpy(rows.facing, queries->normal, sizeof rows.facing);
-    memcpy(rows.s, queries->u[1], sizeof rows.s);
+    ask_triangles(queries, choice, &rows);
     triangle_sample_run(&rows, lanes);
     memcpy(out->wi, rows.wi, sizeof out->wi);
     memcpy(out->distance_m, rows.distance_m, sizeof out->distance_m);
@@ -194,6 +199,46 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
     memcpy(out->b1, rows.b1, sizeof out->b1);
     memcpy(out->b2, rows.b2, sizeof out->b2);
     memcpy(out->is_backfacing, rows.is_backfacing, sizeof out->is_backfacing);
+}
+
+/* Sets those lanes of a row, or all. */
+static void put_row(const void *from, uint16_t lanes, bool all, void *to)
+{
+    if (all)
+        memcpy(to, from, sizeof(WideRow));
+    else
+        WIDE_EACH(k, lanes) memcpy((float *)to + k, (const float *)from + k, sizeof(float));
+}
+
+/* Draws points of pairs of triangles. all: other lanes may be written to. */
+static void sample_pairs(const Lights *lights, const LightQueries *queries, const Choice *choice,
+                         uint16_t lanes, bool all, LightRows *out)
+{
+    TriangleRows rows;
+    const LightPair *pairs[SSL_BLOCK];
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        pairs[k] = lights->pairs;
+    WIDE_EACH(k, lanes) pairs[k] = &lights->pairs[lights->pair_of_leaf[choice->pick.leaf[k]]];
+    light_pairs_load(pairs, lanes, &rows);
+    ask_triangles(queries, choice, &rows);
+    triangle_pair_sample_run(&rows, lanes);
+    for (uint32_t c = 0; c < 3; ++c) {
+        put_row(rows.wi[c], lanes, all, out->wi[c]);
+        put_row(rows.P[c], lanes, all, out->end[c]);
+        put_row(rows.drawn_front[c], lanes, all, out->end_n[c]);
+    }
+    put_row(rows.distance_m, lanes, all, out->distance_m);
+    put_row(rows.pdf, lanes, all, out->pdf);
+    put_row(rows.error_m, lanes, all, out->end_error_m);
+    put_row(rows.b1, lanes, all, out->b1);
+    put_row(rows.b2, lanes, all, out->b2);
+    put_row(rows.is_backfacing, lanes, all, out->is_backfacing);
+    WIDE_EACH(k, lanes)
+    {
+        out->value[k] = LIGHT_VALUE_MESH;
+        out->instance[k] = pairs[k]->instance;
+        out->triangle[k] = pairs[k]->triangle[rows.is_second[k]];
+    }
 }
 
 /* --- other sources ----------------------------------------------------------------------------------- */
@@ -441,8 +486,18 @@ static bool is_rectangle(const Lights *lights, const Source *s)
 
 /* Points by the kind of source that they have chosen; those of other kinds are in no set. */
 typedef struct Kinds {
-    uint16_t triangles, rectangles, skies;
+    uint16_t triangles, pairs, rectangles, skies;
 } Kinds;
+
+/* Takes those that have chosen pairs out of the set of triangles. */
+static void sort_pairs(const Lights *lights, const Choice *choice, Kinds *kinds)
+{
+    uint32_t pairs = 0;
+    WIDE_EACH(k, kinds->triangles)
+    pairs |= (uint32_t)(lights->pair_of_leaf[choice->pick.leaf[k]] != NO_PAIR) << k;
+    kinds->pairs = (uint16_t)pairs;
+    kinds->triangles &= (uint16_t)~pairs;
+}
 
 /* Adds lanes that have chosen the source to their set. */
 static void sort_lanes(const Lights *lights, const Source *s, uint16_t lanes, Kinds *kinds)
@@ -486,15 +541,20 @@ static uint16_t sample_sources(const Lights *lights, const LightQueries *queries
             sort_lanes(lights, choice->source[k], (uint16_t)(1u << k), &kinds);
         }
     }
+    if (lights->pair_of_leaf)
+        sort_pairs(lights, choice, &kinds);
     const uint16_t triangles = kinds.triangles, skies = kinds.skies, rectangles = kinds.rectangles;
-    drawn = triangles | skies;
+    const uint16_t pairs = kinds.pairs;
+    drawn = triangles | pairs | skies;
     if (triangles) /* before others, whose lanes it overwrites */
         sample_triangles(lights, queries, choice, triangles, out);
+    if (pairs)
+        sample_pairs(lights, queries, choice, pairs, triangles == 0, out);
     if (skies)
         sample_skies(lights, queries, choice, skies, out);
     if (rectangles)
         drawn |= sample_rectangles(lights, queries, choice, rectangles, chosen != rectangles, out);
-    WIDE_EACH(k, chosen & ~(triangles | skies | rectangles))
+    WIDE_EACH(k, chosen & ~(triangles | pairs | skies | rectangles))
     if (sample_other(lights, queries, choice, k, out))
         drawn = (uint16_t)(drawn | 1u << k);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
@@ -514,19 +574,26 @@ uint16_t lights_sample_points(const Lights *lights, const LightQueries *queries,
 
 /* --- lamps --------------------------------------------------------------------------------------------- */
 
-/* Returns the leaf of a source: of a mesh that of one of its parts, chosen by area with *u, in which the rest of the number is left. */
+/* Returns the leaf of a source: of a mesh one of its leaves, chosen by area with *u, in which the rest of the number is left. */
 static uint32_t leaf_by_area(const Source *s, double *u)
 {
     if (s->kind != SOURCE_MESH)
         return s->first_leaf;
-    double total = 0.0, begin = 0.0;
-    uint32_t part = 0;
+    double total = 0.0, begin = 0.0, area = 0.0;
+    uint32_t leaf = 0;
     for (uint32_t i = 0; i < s->triangle_count; ++i)
         total += (double)s->areas[i];
-    while (part + 1 < s->triangle_count && *u * total >= begin + (double)s->areas[part])
-        begin += (double)s->areas[part++];
-    *u = fmin(fmax((*u * total - begin) / (double)s->areas[part], 0.0), 1.0 - 0x1p-53);
-    return s->first_leaf + part;
+    for (uint32_t i = 0; i < s->triangle_count; ++i) {
+        if (source_leaf(s, i) != leaf) {
+            if (*u * total < begin + area)
+                break;
+            begin += area;
+            area = 0.0, leaf = source_leaf(s, i);
+        }
+        area += (double)s->areas[i];
+    }
+    *u = fmin(fmax((*u * total - begin) / area, 0.0), 1.0 - 0x1p-53);
+    return s->first_leaf + leaf;
 }
 
 uint16_t lights_sample_lamps(const Lights *lights, const LightQueries *queries, uint16_t live,

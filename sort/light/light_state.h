@@ -3,6 +3,7 @@
 #define SORT_LIGHT_LIGHT_STATE_H
 
 #include "sort/light/light.h"
+#include "sort/light/light_pair.h"
 #include "sort/light/light_shape.h"
 #include "sort/light/light_tree.h"
 #include "sort/light/light_triangle.h"
@@ -28,16 +29,20 @@ typedef struct Source {
     bool is_spot;          /* SPOT, and SHAPE of a spot with a radius: */
     SceneFalloff falloff;
     float cos_inner, cos_outer;
-    uint32_t light;          /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
-    uint32_t instance;       /* MESH */
-    uint32_t material;       /* MESH: of Scene.materials */
-    const SceneMesh *mesh;   /* MESH: the instance's, borrowed */
-    uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
-    bool moves;              /* MESH */
-    uint32_t triangle_count; /* MESH: leaves, one a triangle or a segment of a curve */
+    uint32_t light;        /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
+    uint32_t instance;     /* MESH */
+    uint32_t material;     /* MESH: of Scene.materials */
+    const SceneMesh *mesh; /* MESH: the instance's, borrowed */
+    uint32_t first_leaf;   /* local: in the tree; the only one but for MESH */
+    bool moves;            /* MESH */
+    uint32_t
+        leaf_count; /* MESH: a pair of triangles is one (light_pair.h), else one is a triangle or a segment of a curve */
+    uint32_t triangle_count; /* MESH: or segments of a curve */
     uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising; or segments */
     float *areas;            /* MESH: owned, of the triangles, square metres */
-    uint32_t light_group;    /* of the scene; 0: none */
+    uint32_t *
+        leaves; /* MESH: owned, of the triangles, from first_leaf, rising; NULL: there are no pairs */
+    uint32_t light_group;                   /* of the scene; 0: none */
     const SceneLightVisibility *visibility; /* borrowed: scene */
 } Source;
 
@@ -48,6 +53,14 @@ static inline bool source_is_triangles(const Source *s)
 {
     return s->kind == SOURCE_MESH && !s->mesh->curves;
 }
+
+/* Returns the leaf of triangle or segment k of a mesh source, from first_leaf. */
+static inline uint32_t source_leaf(const Source *s, uint32_t k)
+{
+    return s->leaves ? s->leaves[k] : k;
+}
+
+enum { NO_PAIR = 0xffffffffu };
 
 typedef struct CausticBox {
     float3 lower, upper;
@@ -91,20 +104,23 @@ static inline float sky_claim_through(const SkyLook *sky, float others, float th
     return sky->uneven * sky->irradiance + 0.5f * maxf(brings - found, 0.0f);
 }
 
-/* sources[]: local ones first, then the infinite ones. Every local source, and every triangle of a mesh source,
+/* sources[]: local ones first, then the infinite ones. Every local source, and every triangle of a mesh source or pair of them,
  * is a leaf of the tree. */
 struct Lights {
     const Scene *scene;                  /* borrowed */
     const EnvironmentTable *environment; /* borrowed; may be NULL */
     Source *sources;
-    LightTree *tree;          /* NULL: no local source */
-    uint32_t *leaf_source;    /* [leaf_count] */
-    LightTriangle *triangles; /* [leaf_count] of leaves that are triangles; NULL: none is */
-    SkyLook sky;              /* zeros without an environment */
-    float suns_irradiance;    /* by the distant ones */
-    Portals *portals;         /* owned; NULL: none, or nothing shines through them */
-    float portal_share;       /* of samples of the sky, where a portal is seen */
-    float share_min;          /* of the local ones and of the infinite ones, when there are both */
+    LightTree *tree;       /* NULL: no local source */
+    uint32_t *leaf_source; /* [leaf_count] */
+    LightTriangle
+        *triangles;   /* [leaf_count] of leaves that are triangles; NULL: none is, and no pair */
+    LightPair *pairs; /* [pair_count] */
+    uint32_t *pair_of_leaf; /* [leaf_count]; NO_PAIR; NULL: there are no pairs */
+    SkyLook sky;            /* zeros without an environment */
+    float suns_irradiance;  /* by the distant ones */
+    Portals *portals;       /* owned; NULL: none, or nothing shines through them */
+    float portal_share;     /* of samples of the sky, where a portal is seen */
+    float share_min;        /* of the local ones and of the infinite ones, when there are both */
     double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
     LightShape *shapes; /* [scene->light_count], of the kinds that have one */
     uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
@@ -112,10 +128,17 @@ struct Lights {
     uint32_t lamp_count;
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;
-    uint32_t count, infinite_first, leaf_count;
+    uint32_t count, infinite_first, leaf_count, pair_count;
     bool moves; /* some source of MESH does */
     CausticScene caustics;
 };
+
+/* Returns the pair of triangles that a leaf is, or NULL. */
+static inline const LightPair *lights_pair(const Lights *lights, uint32_t leaf)
+{
+    uint32_t pair = lights->pair_of_leaf ? lights->pair_of_leaf[leaf] : (uint32_t)NO_PAIR;
+    return pair == NO_PAIR ? NULL : &lights->pairs[pair];
+}
 
 /* Returns the interval of `count` that holds u: sums[k] <= u < sums[k + 1], of rising sums. */
 static inline uint32_t light_interval(const double *sums, uint32_t count, double u)

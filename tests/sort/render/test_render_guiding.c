@@ -251,10 +251,11 @@ static void test_auto_keeps_what_pays(void **unused)
     Hash128 bits, others;
     kit_begin(&kit);
     write_room(&kit, &(Room){.scale = 1.0f, .ball = "white", .has_slit = true});
-    assert_true(try_guiding(&kit, GUIDING_AUTO, 9000, &bits).guide.is_used);
-    assert_true(try_guiding(&kit, GUIDING_ON, 9000, &others).guide.is_used);
+    /* With 9,000 samples the judgement is near the limit, to either side by the noise of the trial. */
+    assert_true(try_guiding(&kit, GUIDING_AUTO, 16000, &bits).guide.is_used);
+    assert_true(try_guiding(&kit, GUIDING_ON, 16000, &others).guide.is_used);
     assert_same(bits, others, "guiding that was judged");
-    assert_false(try_guiding(&kit, GUIDING_OFF, 9000, &others).guide.is_used);
+    assert_false(try_guiding(&kit, GUIDING_OFF, 16000, &others).guide.is_used);
     assert_false(hash128_equal(bits, others));
     /* Too few paths for a judgement. */
     RenderStats stats = try_guiding(&kit, GUIDING_AUTO, 4000, &bits);

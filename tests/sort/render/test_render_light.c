@@ -215,6 +215,105 @@ static void test_render_narrow_emitters_are_sampled(void **state)
     }
 }
 
+/* Lamps of two triangles near a floor and a wall: found by both ways, by light sampling alone and by scattering alone, they bring
+ * the same. */
+static void test_render_quads_by_each_way(void **state)
+{
+    (void)state;
+    static const char shaders[] =
+        "shader plain(out closure surface)\n{\n"
+        "    surface = make_closure<Emission>(color(1));\n}\n"
+        "shader picture(out closure surface)\n{\n"
+        "    const float3 uvw = global_value<uvw>;\n"
+        "    surface = make_closure<Emission>(color(2 * uvw.x * uvw.x + uvw.y));\n}\n"
+        "shader holes(out closure surface)\n{\n"
+        "    const float3 uvw = global_value<uvw>;\n"
+        "    const float part = uvw.x > 0.3 ? 0.8 : 0.1;\n"
+        "    surface = part * make_closure<Emission>(color(1)) + "
+        "(1 - part) * make_closure<Transparent>(color(1));\n}\n"
+        "shader one_side(out closure surface)\n{\n"
+        "    surface = make_closure<Emission>(color(global_value<backfacing> ? 0 : 1));\n}\n";
+    static const char still[] = "", place[] = ", \"transform\": [-0.8,0,0.3,0.1, 0.2,1,0,0.1, "
+                                              "0.3,0,0.6,0, 0,0,0,1]";
+    static const float flat[4][3] = {
+        {-.5f, .6f, -.3f}, {.5f, .6f, -.3f}, {.5f, .6f, .4f}, {-.5f, .6f, .4f}};
+    static const float skew[4][3] = {
+        {-.5f, .6f, -.3f}, {.5f, .6f, -.3f}, {.1f, .6f, .4f}, {-.8f, .6f, .2f}};
+    static const float edge[4][3] = {
+        {.2f, .05f, -.4f}, {.2f, .05f, .4f}, {.2f, .7f, .4f}, {.2f, .7f, -.4f}};
+    static const float near[4][3] = {
+        {-.9f, .2f, -.97f}, {.9f, .2f, -.97f}, {.9f, .8f, -.97f}, {-.9f, .8f, -.97f}};
+    static const float on[4][3] = {
+        {-.9f, 0, -.99f}, {.9f, 0, -.99f}, {.9f, .3f, -.99f}, {-.9f, .3f, -.99f}};
+    const struct {
+        const char *material, *place;
+        const float (*corners)[3];
+    } cases[] = {{"plain", still, flat},    {"plain", place, flat},    {"picture", still, flat},
+                 {"picture", place, skew},  {"holes", still, skew},    {"holes", still, edge},
+                 {"plain", still, edge},    {"one_side", place, edge}, {"plain", still, near},
+                 {"one_side", still, near}, {"plain", still, on}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        Kit kit;
+        StrBuf meshes = {0};
+        char materials[256], instances[512];
+        kit_begin(&kit);
+        kit_write_text(&kit, "shaders/white.ssl", white_ssl);
+        kit_write_text(&kit, "shaders/quads.ssl", shaders);
+        kit_add_quad(&kit, &meshes, "floor",
+                     (const float[4][3]){{-2, 0, 2}, {2, 0, 2}, {2, 0, -1}, {-2, 0, -1}});
+        kit_add_quad(&kit, &meshes, "wall",
+                     (const float[4][3]){{-2, 0, -1}, {2, 0, -1}, {2, 2, -1}, {-2, 2, -1}});
+        kit_add_quad(&kit, &meshes, "lamp", cases[k].corners);
+        snprintf(materials, sizeof materials,
+                 "{\"name\": \"m\", \"shader\": \"shaders/white.ssl\"}, {\"name\": \"e\", "
+                 "\"shader\": \"shaders/quads.ssl\", \"entry\": \"%s\"}",
+                 cases[k].material);
+        snprintf(instances, sizeof instances,
+                 "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}, "
+                 "{\"name\": \"w\", \"mesh\": \"wall\", \"materials\": [\"m\"]}, "
+                 "{\"name\": \"l\", \"mesh\": \"lamp\", \"materials\": [\"e\"]%s}",
+                 cases[k].place);
+        kit_write_scene(&kit, &(KitScene){.width = 48,
+                                          .height = 32,
+                                          .samples = 256,
+                                          .max_depth = 2,
+                                          .eye = {0, 1, 2.5f},
+                                          .target = {0, 0.4f, -0.5f},
+                                          .fov_y_degrees = 40,
+                                          .meshes = strbuf_text(&meshes),
+                                          .instances = instances,
+                                          .materials = materials});
+        double means[3], errors[3];
+        for (int by = 0; by < 3; ++by) {
+            RenderOptions options = kit_options(&kit);
+            options.strategy = (WaveStrategy)by;
+            options.sampler = SAMPLER_INDEPENDENT;
+            options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
+            SETTING_SET(options.settings, seed, (uint32_t)by);
+            Render *render = kit_render(&kit, &options);
+            uint32_t count;
+            float *rgba = kit_pixels(render, &count),
+                  *variance = kit_aov(render, FILM_AOV_VARIANCE);
+            means[by] = errors[by] = 0.0;
+            for (uint32_t i = 0; i < count; ++i) {
+                means[by] += (double)rgba[4 * i] / count;
+                errors[by] += (double)variance[i] / count / count;
+            }
+            errors[by] = sqrt(errors[by]);
+            mem_free(rgba);
+            mem_free(variance);
+            render_destroy(render);
+        }
+        assert_true(means[0] > 0.01);
+        for (int by = 1; by < 3; ++by)
+            if (!(fabs(means[by] - means[0]) < 4 * hypot(errors[0], errors[by]) + 5e-4 * means[0]))
+                fail_msg("lamp %zu: %g +- %g, by way %d %g +- %g", k, means[0], errors[0], by,
+                         means[by], errors[by]);
+        strbuf_free(&meshes);
+        kit_end(&kit);
+    }
+}
+
 static void test_render_floor_under_an_area_light(void **state)
 {
     (void)state;
@@ -370,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_render_what_the_camera_does_not_see),
         cmocka_unit_test(test_render_furnace_darkens_by_albedo),
         cmocka_unit_test(test_render_narrow_emitters_are_sampled),
+        cmocka_unit_test(test_render_quads_by_each_way),
         cmocka_unit_test(test_render_floor_under_an_area_light),
         cmocka_unit_test(test_render_floor_under_an_emissive_mesh),
         cmocka_unit_test(test_render_closed_enclosure),
