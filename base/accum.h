@@ -92,6 +92,30 @@ static inline bool accum_lines_add(const float *const *lines, uint32_t count, Ac
     return true;
 }
 
+/* Adds `count` quads of numbers, at most ACCUM_LINES_MAX, that stand `stride_bytes` apart, each number of a quad to a sum of its own. As
+ * accum_lines_add. */
+static inline bool accum_quads_add(const void *quads, size_t stride_bytes, uint32_t count,
+                                   AccumWide out[4])
+{
+    const double to_whole = 0x1.8p52;
+    const i32x4 limit = (i32x4)f32x4_splat(ACCUM_LINE_MAX);
+    const unsigned char *at = quads;
+    f64x4 high = {0}, low = {0};
+    i32x4 large = {0};
+    for (uint32_t i = 0; i < count; ++i, at += stride_bytes) {
+        f32x4 v = f32x4_load(at);
+        large |= ((i32x4)v & INT32_MAX) >= limit;
+        f64x4 x = __builtin_convertvector(v, f64x4) * 0x1p32, whole = (x + to_whole) - to_whole;
+        high += whole;
+        low += ((x - whole) * 0x1p32 + to_whole) - to_whole;
+    }
+    if (large[0] | large[1] | large[2] | large[3])
+        return false;
+    for (uint32_t i = 0; i < 4; ++i)
+        accum_wide_add_halves(&out[i], (int64_t)high[i], (int64_t)low[i]);
+    return true;
+}
+
 #if defined(__x86_64__)
 /* Products are exact, so that fused operations have the bits of accum_lines_add; they need two thirds of its time. */
 __attribute__((target("avx2,fma"))) static inline bool

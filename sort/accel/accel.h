@@ -121,6 +121,18 @@ static inline void ray_batch_start(RayBatch *b, uint32_t i, float3 origin, float
     b->t_min[i] = 0.0f, b->t_max[i] = t_max, b->time[i] = time;
     b->has_past[i] = false;
 }
+/* Starts rays [first, first + RAY_BUNDLE), those of a bundle. */
+static inline void ray_batch_start_bundle(RayBatch *b, uint32_t first, const RayBundle *rays)
+{
+    for (uint32_t c = 0; c < 3; ++c) {
+        memcpy(b->origin[c] + first, rays->origin[c], sizeof rays->origin[c]);
+        memcpy(b->direction[c] + first, rays->direction[c], sizeof rays->direction[c]);
+    }
+    memcpy(b->t_min + first, rays->t_min, sizeof rays->t_min);
+    memcpy(b->t_max + first, rays->t_max, sizeof rays->t_max);
+    memcpy(b->time + first, rays->time, sizeof rays->time);
+    memset(b->has_past + first, 0, RAY_BUNDLE * sizeof *b->has_past);
+}
 /* Sets where ray i goes, but not its time. ray_batch_begin makes it one that begins. */
 static inline void ray_batch_aim(RayBatch *b, uint32_t i, float3 origin, float3 direction,
                                  float t_max)

@@ -393,6 +393,35 @@ static void add_sample(Film *film, size_t pixel, uint8_t *record, const FilmSamp
     add_ids(film, pixel, record, sample);
 }
 
+/* Adds `count` samples to a locked record, or drops them. */
+static void commit_each(Film *film, size_t pixel, uint8_t *record, const unsigned char *samples,
+                        size_t stride_bytes, uint32_t count)
+{
+    PixelHead *head = record_head(record);
+    for (uint32_t k = 0; k < count; ++k) {
+        const void *at = samples + k * stride_bytes;
+        if (is_acceptable(film, at) && head->sample_count < FILM_MAX_SAMPLES) {
+            ++head->sample_count;
+            add_sample(film, pixel, record, at);
+        } else {
+            ++head->dropped_count;
+        }
+    }
+}
+
+/* Returns whether the film holds nothing but radiance and alpha. */
+static bool is_plain(const Film *film)
+{
+    bool has_ids = false;
+    for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
+        has_ids |= film->id_offsets[i] != 0;
+    return film->slot_count == 0 && !film->catcher_offset && !has_ids;
+}
+
+_Static_assert(offsetof(FilmSample, rgb) == 0 && offsetof(FilmSample, alpha) == 3 * sizeof(float),
+               "radiance and alpha are four numbers in a row");
+_Static_assert(ACCUM_LINE_MAX <= FILM_VALUE_MAX, "numbers of quads are acceptable");
+
 void film_commit_samples(Film *film, uint32_t x, uint32_t y, const void *samples,
                          size_t stride_bytes, uint32_t count)
 {
@@ -401,15 +430,16 @@ void film_commit_samples(Film *film, uint32_t x, uint32_t y, const void *samples
     size_t pixel = (size_t)(y - d->y) * d->crop_width + (x - d->x);
     uint8_t *record = film_record(film, pixel);
     PixelHead *head = record_head(record);
+    bool sums_quads = is_plain(film);
+    const unsigned char *at = samples;
     lock_record(head);
-    for (uint32_t k = 0; k < count; ++k) {
-        const void *at = (const unsigned char *)samples + k * stride_bytes;
-        if (is_acceptable(film, at) && head->sample_count < FILM_MAX_SAMPLES) {
-            ++head->sample_count;
-            add_sample(film, pixel, record, at);
-        } else {
-            ++head->dropped_count;
-        }
+    for (uint32_t done = 0, n; done < count; done += n, at += n * stride_bytes) {
+        n = count - done < ACCUM_LINES_MAX ? count - done : ACCUM_LINES_MAX;
+        if (sums_quads && head->sample_count + n <= FILM_MAX_SAMPLES &&
+            accum_quads_add(at, stride_bytes, n, record_wide(record, PIXEL_RGBA_OFFSET)))
+            head->sample_count += n;
+        else
+            commit_each(film, pixel, record, at, stride_bytes, n);
     }
     unlock_record(head);
 }

@@ -100,8 +100,11 @@ Status pixel_filter_init(PixelFilterKind kind, float width_px, PixelFilter *out_
 
 void pixel_filter_sample(const PixelFilter *f, const WideRow u, WideRow out_offset_px)
 {
-    WideRow side, part, low, high;
+    WideRow side, part;
     WideInts at;
+    struct {
+        float low, high;
+    } step[SSL_BLOCK];
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
         side[k] = 2.0f * u[k] - 1.0f;
         float place = fabsf(side[k]) * (float)PIXEL_FILTER_TABLE;
@@ -110,9 +113,10 @@ void pixel_filter_sample(const PixelFilter *f, const WideRow u, WideRow out_offs
         part[k] = place - (float)at[k];
     }
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        low[k] = f->inverse[at[k]], high[k] = f->inverse[at[k] + 1];
+        memcpy(&step[k], &f->inverse[at[k]], sizeof step[k]);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        out_offset_px[k] = copysignf(low[k] + part[k] * (high[k] - low[k]), side[k]);
+        out_offset_px[k] =
+            copysignf(step[k].low + part[k] * (step[k].high - step[k].low), side[k]);
 }
 
 const char *pixel_filter_name(PixelFilterKind kind)

@@ -17,6 +17,7 @@ typedef struct PixelBlock {
     uint32_t sample;       /* which of each pixel's */
     uint16_t live, inside; /* pixels that get the sample; those of them that the job starts */
     SampleKey key[SSL_BLOCK];
+    SamplerRows filter; /* for the numbers of SAMPLE_PIXEL */
     CameraRows camera;
 } PixelBlock;
 
@@ -30,20 +31,25 @@ static uint32_t pixel_y(const PixelBlock *block, uint32_t lane)
     return block->y + lane / SIDE;
 }
 
+static void list_keys(const PixelBlock *block, const SampleKey *out_keys[SSL_BLOCK])
+{
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        out_keys[k] = &block->key[k];
+}
+
 /* Draws the place in the pixel filter, on the lens and in the shutter for each pixel. */
 static void draw_camera(const Wave *w, PixelBlock *block, WideRow out_filter[2])
 {
     CameraRows *camera = &block->camera;
     const Sampler *sampler = &w->shared->sampler;
     const SampleKey *keys[SSL_BLOCK];
-    uint32_t pixel[SSL_BLOCK], lens[SSL_BLOCK], time[SSL_BLOCK];
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        keys[k] = &block->key[k];
-        pixel[k] = SAMPLE_PIXEL, lens[k] = SAMPLE_LENS, time[k] = SAMPLE_TIME;
-    }
-    sampler_2d_points(sampler, keys, pixel, block->live, out_filter);
+    uint32_t lens[SSL_BLOCK], time[SSL_BLOCK];
+    list_keys(block, keys);
+    sampler_2d_next(sampler, keys, SAMPLE_PIXEL, block->live, &block->filter, out_filter);
     memset(camera->lens_u, 0, sizeof camera->lens_u);
     memset(camera->time, 0, sizeof camera->time);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        lens[k] = SAMPLE_LENS, time[k] = SAMPLE_TIME;
     if (w->shared->camera.lens_radius_m > 0.0f)
         sampler_2d_points(sampler, keys, lens, block->live, camera->lens_u);
     if (w->reads.time)
@@ -127,40 +133,49 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
     if (w->keeps_aovs)
         wave_sample(w, index)->aov[FILM_AT_DEPTH] = 0.0f;
     path->from = wide_get3(camera->origin, k);
-    float3 direction = wide_get3(camera->direction, k);
-    ASSERT(f3_is_unit(direction));
-    ray_batch_start(&w->rays, w->count, path->from, direction, camera->t_max[k], camera->time[k]);
-    w->rays.t_min[w->count++] = camera->t_min[k];
+    ASSERT(f3_is_unit(wide_get3(camera->direction, k)));
+    ++w->count;
 }
 
-/* Finds what the rays of the lanes `seen` meet, and writes that of those inside to the places `to`. */
-static void intersect(Wave *w, const PixelBlock *block, uint16_t seen, const uint32_t to[SSL_BLOCK])
+/* Starts the rays of the lanes `begun` at the places `to`; those of all lanes have places one after the other. */
+static void start_rays(Wave *w, const RayBundle *rays, uint16_t begun,
+                       const uint32_t to[SSL_BLOCK])
+{
+    if (SORT_LIKELY(begun == UINT16_MAX)) {
+        ray_batch_start_bundle(&w->rays, to[0], rays);
+        return;
+    }
+    WIDE_EACH(k, begun)
+    {
+        ray_batch_start(&w->rays, to[k], wide_get3(rays->origin, k), wide_get3(rays->direction, k),
+                        rays->t_max[k], rays->time[k]);
+        w->rays.t_min[to[k]] = rays->t_min[k];
+    }
+}
+
+/* Starts the paths of the pixels inside, and finds what they meet. */
+static void start_paths(Wave *w, PixelBlock *block)
 {
     const CameraRows *camera = &block->camera;
+    uint32_t to[SSL_BLOCK] = {0};
+    BakeHits hits;
     RayBundle rays;
+    uint16_t seen = make_rays(w, block, &hits);
     memcpy(rays.origin, camera->origin, sizeof rays.origin);
     memcpy(rays.direction, camera->direction, sizeof rays.direction);
     memcpy(rays.t_min, camera->t_min, sizeof rays.t_min);
     memcpy(rays.t_max, camera->t_max, sizeof rays.t_max);
     memcpy(rays.time, camera->time, sizeof rays.time);
     rays.is_apart = w->reads.apart;
-    accel_intersect_bundle(w->shared->accel, &rays, seen, seen & block->inside, SCENE_RAYS_CAMERA,
-                           &w->hits, to);
-}
-
-/* Starts the paths of the pixels inside, and finds what they meet. */
-static void start_paths(Wave *w, PixelBlock *block)
-{
-    uint32_t to[SSL_BLOCK] = {0};
-    BakeHits hits;
-    uint16_t seen = make_rays(w, block, &hits);
     WIDE_EACH(k, block->inside)
     {
         to[k] = w->count;
         start_path(w, block, k, seen >> k & 1);
     }
+    start_rays(w, &rays, seen & block->inside, to);
     if (!w->shared->bake)
-        intersect(w, block, seen, to);
+        accel_intersect_bundle(w->shared->accel, &rays, seen, seen & block->inside,
+                               SCENE_RAYS_CAMERA, &w->hits, to);
     else
         WIDE_EACH(k, seen & block->inside) bake_set_hit(w->shared, &hits, k, &w->hits, to[k]);
 }
@@ -191,13 +206,24 @@ static void find_pixels(const Wave *w, PixelBlock *block)
     block->inside = block->live & lanes_in(block, job->x, job->y, job->width, job->height);
 }
 
+/* Finds the keys of the block's first sample, for pixels outside the film, too. */
 static void find_keys(const Wave *w, PixelBlock *block)
 {
     const WaveShared *s = w->shared;
+    const SampleKey *keys[SSL_BLOCK];
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        if (block->live >> k & 1)
-            block->key[k] = sampler_key(&s->sampler, pixel_x(block, k), pixel_y(block, k),
-                                        block->sample, s->seed, s->samples);
+        block->key[k] = sampler_key(&s->sampler, pixel_x(block, k), pixel_y(block, k),
+                                    block->sample, s->seed, s->samples);
+    list_keys(block, keys);
+    sampler_2d_begin(keys, SAMPLE_PIXEL, block->live, &block->filter);
+}
+
+/* Goes on to the next sample. */
+static void next_sample(PixelBlock *block)
+{
+    ++block->sample;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        ++block->key[k].index;
 }
 
 void stage_camera(Wave *w)
@@ -209,10 +235,11 @@ void stage_camera(Wave *w)
         for (block.x = job->x / SIDE * SIDE; block.x < job->x + job->width; block.x += SIDE) {
             find_pixels(w, &block);
             block.sample = job->sample;
-            for (; block.inside && block.sample < job->sample_end; ++block.sample) {
-                find_keys(w, &block);
+            if (!block.inside)
+                continue;
+            find_keys(w, &block);
+            for (; block.sample < job->sample_end; next_sample(&block))
                 start_paths(w, &block);
-            }
         }
     w->counters.paths += w->sample_count;
     w->counters.rays += w->count;

@@ -27,7 +27,6 @@
 #include "sort/sampling/sampler.h"
 
 #include "base/check.h"
-#include "sort/sampling/sampler_rows.h"
 #include <string.h>
 
 static inline uint64_t dimension_hash(SampleKey key, uint32_t dimension)
@@ -151,17 +150,38 @@ void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const ui
     memcpy(out_u, rows.x, sizeof rows.x);
 }
 
+static void independent_2d(SampleKey key, uint32_t dimension, uint32_t lane, WideRow out_u[2])
+{
+    uint64_t bits = independent_bits(key, dimension);
+    out_u[0][lane] = to_unit((uint32_t)(bits >> 32));
+    out_u[1][lane] = to_unit((uint32_t)bits);
+}
+
+void sampler_2d_begin(const SampleKey *const keys[], uint32_t dimension, uint16_t live,
+                      SamplerRows *rows)
+{
+    WIDE_EACH(k, live) gather(keys[k], dimension, k, rows);
+}
+
+void sampler_2d_next(const Sampler *s, const SampleKey *const keys[], uint32_t dimension,
+                     uint16_t live, SamplerRows *rows, WideRow out_u[2])
+{
+    if (s->kind == SAMPLER_INDEPENDENT) {
+        WIDE_EACH(k, live) independent_2d(*keys[k], dimension, k, out_u);
+        return;
+    }
+    WIDE_EACH(k, live) rows->index[k] = (int32_t)keys[k]->index;
+    sampler_pair_run(rows, live);
+    memcpy(out_u[0], rows->x, sizeof rows->x);
+    memcpy(out_u[1], rows->y, sizeof rows->y);
+}
+
 void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
                        uint16_t live, WideRow out_u[2])
 {
     SamplerRows rows;
     if (s->kind == SAMPLER_INDEPENDENT) {
-        WIDE_EACH(k, live)
-        {
-            uint64_t bits = independent_bits(*keys[k], dimensions[k]);
-            out_u[0][k] = to_unit((uint32_t)(bits >> 32));
-            out_u[1][k] = to_unit((uint32_t)bits);
-        }
+        WIDE_EACH(k, live) independent_2d(*keys[k], dimensions[k], k, out_u);
         return;
     }
     if (live == 0)

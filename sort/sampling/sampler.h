@@ -18,6 +18,7 @@
 
 #include "base/vec.h"
 #include "sort/sampling/sample_key.h"
+#include "sort/sampling/sampler_rows.h"
 #include "sort/wide/wide.h"
 
 typedef enum SamplerKind {
@@ -33,7 +34,8 @@ typedef struct Sampler {
 } Sampler;
 
 /* The key of sample `index` of a pixel, below 65536, for numbers of this sampler. samples: that the whole render takes of
- * each pixel, however many of them are taken here; index < samples <= 2^24. For blue-noise the key depends on it. */
+ * each pixel, however many of them are taken here; index < samples <= 2^24. For blue-noise the key depends on it. The next
+ * sample of the pixel has the same key but for SampleKey.index, which is the next one. */
 SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, uint32_t seed,
                       uint32_t samples);
 
@@ -43,6 +45,12 @@ void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const ui
                        uint16_t live, WideRow out_u);
 void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
                        uint16_t live, WideRow out_u[2]);
+/* The same for one dimension and samples that follow one another: sampler_2d_begin prepares `rows`, which sampler_2d_next reads
+ * for the keys of the next samples, of the same pixels and lanes. */
+void sampler_2d_begin(const SampleKey *const keys[], uint32_t dimension, uint16_t live,
+                      SamplerRows *rows);
+void sampler_2d_next(const Sampler *s, const SampleKey *const keys[], uint32_t dimension,
+                     uint16_t live, SamplerRows *rows, WideRow out_u[2]);
 /* Pairs of two dimensions for each lane, dimensions[k] and the one `step` after it, in less time than one by one. */
 void sampler_pairs_points(const Sampler *s, const SampleKey *const keys[],
                           const uint32_t dimensions[], uint32_t step, uint16_t live,
