@@ -20,6 +20,8 @@
 #include "sort/accel/accel_state.h"
 
 #include "base/check.h"
+#include "base/simd.h"
+#include <stddef.h>
 #include <string.h>
 
 void accel_thread_begin(void)
@@ -325,6 +327,45 @@ static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_
     p->flags = 0;
 }
 
+/* The fields of a ray are three quads, of which four rays that follow one another in the batch are four rows of each. */
+_Static_assert(offsetof(struct RTCRay, org_x) == 0 && offsetof(struct RTCRay, tnear) == 12 &&
+                   offsetof(struct RTCRay, dir_x) == 16 && offsetof(struct RTCRay, time) == 28 &&
+                   offsetof(struct RTCRay, tfar) == 32 && offsetof(struct RTCRay, flags) == 44,
+               "a ray begins with three quads");
+
+static void load_four_rays(struct RTCRayHit p[4], const RayBatch *rays, uint32_t first)
+{
+    f32x4 from[4] = {f32x4_load(rays->origin[0] + first), f32x4_load(rays->origin[1] + first),
+                     f32x4_load(rays->origin[2] + first), f32x4_load(rays->t_min + first)};
+    f32x4 to[4] = {f32x4_load(rays->direction[0] + first), f32x4_load(rays->direction[1] + first),
+                   f32x4_load(rays->direction[2] + first), f32x4_load(rays->time + first)};
+    f32x4_transpose(from);
+    f32x4_transpose(to);
+    for (uint32_t k = 0; k < 4; ++k) {
+        f32x4_store(from[k], &p[k].ray.org_x);
+        f32x4_store(to[k], &p[k].ray.dir_x);
+    }
+}
+
+/* Loads the rays of a group. masks: by ray. */
+static void load_group(struct RTCRayHit p[GROUP], const Group *group, const RayBatch *rays,
+                       const uint32_t masks[GROUP])
+{
+    uint32_t first = group->ray[0], k = 0;
+    bool is_run = group->count > 0 && group->ray[group->count - 1] - first == group->count - 1;
+    for (; is_run && k + 4 <= group->count; k += 4)
+        load_four_rays(p + k, rays, first + k);
+    for (uint32_t j = 0; j < k; ++j) {
+        p[j].ray.tfar = rays->t_max[first + j];
+        p[j].ray.mask = masks[j];
+        p[j].ray.id = p[j].ray.flags = 0;
+    }
+    for (; k < group->count; ++k)
+        load_ray(&p[k].ray, rays, group->ray[k], masks[k]);
+    for (k = 0; k < group->count; ++k)
+        p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
+}
+
 /* masks: of each ray of the group. open_sets: by ray; NULL: none. */
 static void intersect_group(const Accel *accel, const Group *group, const RayBatch *rays,
                             const uint32_t masks[GROUP], const uint64_t *open_sets, HitBatch *hits)
@@ -332,11 +373,7 @@ static void intersect_group(const Accel *accel, const Group *group, const RayBat
     struct RTCRayHit p[GROUP];
     Query query;
     query_init(&query, accel);
-    for (uint32_t k = 0; k < group->count; ++k) {
-        uint32_t i = group->ray[k];
-        load_ray(&p[k].ray, rays, i, masks[k]);
-        p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
-    }
+    load_group(p, group, rays, masks);
     for (uint32_t k = 0; k < group->count; ++k) {
         query.open_sets = open_sets ? open_sets[group->ray[k]] : 0;
         query_ray(&query, rays, group->ray[k]);
@@ -359,19 +396,19 @@ void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t 
                         uint32_t count, HitBatch *out_hits)
 {
     CHECK(count <= rays->capacity && count <= out_hits->capacity);
-    Group group = {.count = 0};
-    uint32_t masks[GROUP];
-    for (uint32_t i = 0; i < count; ++i) {
-        if (rays->t_max[i] < rays->t_min[i]) {
-            out_hits->shape[i] = HIT_NONE;
-        } else {
+    for (uint32_t begin = 0, n; begin < count; begin += n) {
+        Group group = {.count = 0};
+        uint32_t masks[GROUP];
+        n = count - begin < GROUP ? count - begin : GROUP;
+        for (uint32_t i = begin; i < begin + n; ++i) {
+            if (SORT_UNLIKELY(rays->t_max[i] < rays->t_min[i])) {
+                out_hits->shape[i] = HIT_NONE;
+                continue;
+            }
             masks[group.count] = kinds ? mask_of_kinds(kinds[i]) : MASK_ALL;
             group.ray[group.count++] = i;
         }
-        if (group.count == GROUP || i + 1 == count) {
-            intersect_group(accel, &group, rays, masks, NULL, out_hits);
-            group.count = 0;
-        }
+        intersect_group(accel, &group, rays, masks, NULL, out_hits);
     }
 }
 

@@ -75,6 +75,11 @@ static void take_infinite(const Lights *lights, const LightChances *chances,
 /* Takes the sources that hold the leaves which were picked for the points of `found`. */
 static void take_local(const Lights *lights, uint16_t found, Choice *choice)
 {
+    if (lights->count == 1) {
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+            choice->source[k] = lights->sources;
+        return;
+    }
     WIDE_EACH(k, found)
     {
         ASSERT(choice->pick.leaf[k] < lights->leaf_count && choice->pick.probability[k] > 0.0f);
@@ -86,12 +91,16 @@ static void take_local(const Lights *lights, uint16_t found, Choice *choice)
 static void draw_numbers(const Lights *lights, const LightQueries *queries, uint16_t live,
                          double out_u[SSL_BLOCK])
 {
-    bool has_many = lights->count > 1 || lights->leaf_count > 1;
+    if (lights->count == 1 && lights->leaf_count <= 1) {
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) /* of other points, too: a loop of vectors */
+            out_u[k] = (double)queries->u[0][k];
+        return;
+    }
     WIDE_EACH(k, live)
     {
         float2 u = f2(queries->u[0][k], queries->u[1][k]);
         ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
-        out_u[k] = has_many ? extend_bits(u) : (double)u.x;
+        out_u[k] = extend_bits(u);
     }
 }
 
@@ -351,7 +360,13 @@ static void ask_rectangles(const Lights *lights, const LightQueries *queries, co
     }
     if (at->are_lanes) {
         memcpy(out->sides, queries->sides, sizeof out->sides);
-        WIDE_EACH(k, lanes) out->shape[k] = &lights->shapes[choice->source[k]->light];
+        if (lights->count == 1) {
+            const LightShape *shape = &lights->shapes[lights->sources[0].light];
+            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+                out->shape[k] = shape;
+        } else {
+            WIDE_EACH(k, lanes) out->shape[k] = &lights->shapes[choice->source[k]->light];
+        }
         WIDE_EACH(k, ((1u << at->count) - 1u) & ~(uint32_t)lanes)
         rectangle_lights_copy(out, k, (uint32_t)__builtin_ctz(lanes));
         return;
@@ -375,9 +390,10 @@ static void set_rectangles(const Lights *lights, const Choice *choice, uint16_t 
     give_row(at, from->pdf, out->pdf);
     give_row(at, from->end_error_m, out->end_error_m);
     if (lights->count == 1 && at->are_lanes) {
+        const Spectrum emission = lights->sources[0].emission;
         for (uint32_t c = 0; c < SPECTRUM_CHANNELS; ++c)
             for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-                out->radiance[c][k] = lights->sources[0].emission.c[c] * from->beam[k];
+                out->radiance[c][k] = emission.c[c] * from->beam[k];
         return;
     }
     alignas(64) WideRow beam;

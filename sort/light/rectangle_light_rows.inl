@@ -5,9 +5,10 @@
 
 /* --- shapes ------------------------------------------------------------------------------------- */
 
-static void fill(RectangleRow row, double value, uint32_t count)
+/* Sets the whole row, in less time than a part of it. */
+static inline void fill(RectangleRow row, double value)
 {
-    for (uint32_t k = 0; k < count; ++k)
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         row[k] = value;
 }
 
@@ -25,33 +26,36 @@ static void set_shape(RectangleShapes *rows, uint32_t k, const LightShape *s)
 }
 
 /* Sets one shape for all points, in less time. */
-static void set_shapes(RectangleShapes *rows, const LightShape *s, uint32_t count)
+static void set_shapes(RectangleShapes *rows, const LightShape *s)
 {
     for (uint32_t c = 0; c < 3; ++c) {
-        fill(rows->centre[c], s->centre[c], count);
+        fill(rows->centre[c], s->centre[c]);
         for (uint32_t a = 0; a < 3; ++a)
-            fill(rows->axis[a][c], s->axis[a][c], count);
+            fill(rows->axis[a][c], s->axis[a][c]);
     }
-    fill(rows->half_size[0], s->half_size[0], count);
-    fill(rows->half_size[1], s->half_size[1], count);
-    fill(rows->cot_spread, s->cot_spread, count);
-    fill(rows->spread_scale, s->spread_scale, count);
-    fill(rows->plane_error, s->plane_error, count);
-    fill(rows->two_sided, s->is_two_sided ? 1.0 : 0.0, count);
+    fill(rows->half_size[0], s->half_size[0]);
+    fill(rows->half_size[1], s->half_size[1]);
+    fill(rows->cot_spread, s->cot_spread);
+    fill(rows->spread_scale, s->spread_scale);
+    fill(rows->plane_error, s->plane_error);
+    fill(rows->two_sided, s->is_two_sided ? 1.0 : 0.0);
 }
 
 /* Loads the shapes. Returns whether one of them has a spread. */
 static bool load_shapes(RectangleLights *r, uint32_t count)
 {
-    bool is_one = true, has_spread = false;
+    uintptr_t others = 0;
+    bool has_spread = false;
+    for (uint32_t k = 0; k < count; ++k)
+        others |= (uintptr_t)r->shape[k] ^ (uintptr_t)r->shape[0];
+    if (others == 0) {
+        set_shapes(&r->work.shapes, r->shape[0]);
+        return r->shape[0]->cot_spread != 0.0;
+    }
     for (uint32_t k = 0; k < count; ++k) {
-        is_one &= r->shape[k] == r->shape[0];
+        set_shape(&r->work.shapes, k, r->shape[k]);
         has_spread |= r->shape[k]->cot_spread != 0.0;
     }
-    if (is_one)
-        set_shapes(&r->work.shapes, r->shape[0], count);
-    for (uint32_t k = 0; k < count && !is_one; ++k)
-        set_shape(&r->work.shapes, k, r->shape[k]);
     return has_spread;
 }
 
