@@ -76,22 +76,27 @@ static void close_gaps_in_order(Wave *w)
     w->count = kept;
 }
 
-/* Moves the last paths to the places of dead ones: fewer moves. Where samples have one path, nothing depends on their order. */
+/* Moves the last paths to the places of dead ones: fewer moves. Where samples have one path, nothing depends on their order. Which
+ * paths are dead is as good as random, so nothing branches by it. */
 static void close_gaps(Wave *w)
 {
-    uint32_t end = w->count;
+    uint32_t *gaps = w->members, *last = w->order, gap_count = 0, last_count = 0;
     ASSERT(w->spawned_count == 0);
-    for (uint32_t i = 0; i < end; ++i) {
-        if (!(w->paths[i].flags & PATH_DEAD))
-            continue;
-        do
-            --end;
-        while (end > i && w->paths[end].flags & PATH_DEAD);
-        if (end > i)
-            wave_copy_path(w, i, end);
+    for (uint32_t i = 0; i < w->count; ++i) {
+        gaps[gap_count] = i;
+        gap_count += w->paths[i].flags & PATH_DEAD;
     }
-    w->count = end;
+    uint32_t kept = w->count - gap_count;
+    for (uint32_t i = w->count; i-- > kept;) {
+        last[last_count] = i;
+        last_count += ~w->paths[i].flags & PATH_DEAD;
+    }
+    for (uint32_t k = 0; k < last_count; ++k)
+        wave_copy_path(w, gaps[k], last[k]);
+    w->count = kept;
 }
+
+_Static_assert(PATH_DEAD == 1, "the flag counts a path");
 
 void stage_advance(Wave *w)
 {

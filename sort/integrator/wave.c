@@ -419,11 +419,12 @@ void wave_group(Wave *w, uint32_t count)
 
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end)
 {
-    uint32_t n = 0;
-    while (begin + n < end && n < SHADE_CHUNK &&
-           w->materials[w->order[begin + n]] == w->materials[w->order[begin]])
-        ++n;
-    return n;
+    if (begin >= end)
+        return 0;
+    /* Where a bucket's next member would go, the members of its material end. */
+    uint32_t material_end = w->bucket[w->materials[w->order[begin]]];
+    ASSERT(begin < material_end && material_end <= end);
+    return material_end - begin < SHADE_CHUNK ? material_end - begin : SHADE_CHUNK;
 }
 
 void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,

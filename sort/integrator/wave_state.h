@@ -348,8 +348,8 @@ void wave_catch(Wave *w, uint32_t i, BsdfPoint bsdf, bool is_through);
 void wave_copy_path(Wave *w, uint32_t to, uint32_t from);
 /* Sorts the path indices w->members[0, count) by w->materials, stably, into w->order. */
 void wave_group(Wave *w, uint32_t count);
-/* Returns how many of the paths w->order[begin, end) one kernel call can take: they have one material, and are at most
- * SHADE_CHUNK. 0 when begin is end. */
+/* Returns how many of the paths w->order[begin, end), which wave_group has sorted, one kernel call can take: they have one material,
+ * and are at most SHADE_CHUNK. 0 when begin is end. end: of the order. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end);
 /* Loads what hit_surfaces reads of the hits of `count` <= SSL_BLOCK paths whose rays met meshes. */
 void wave_load_hits(const RayBatch *rays, const HitBatch *hits, const uint32_t *paths,

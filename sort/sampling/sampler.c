@@ -26,13 +26,10 @@
  * ways, quad by quad. Together these are all 24 orders of four, each as likely as the others. */
 #include "sort/sampling/sampler.h"
 
+#include "base/bits.h"
 #include "base/check.h"
+#include "sort/sampling/sampler_hash.h"
 #include <string.h>
-
-static inline uint64_t dimension_hash(SampleKey key, uint32_t dimension)
-{
-    return hash_mix64(key.stream + (dimension + 1ull) * 0x9e3779b97f4a7c15u);
-}
 
 /* The top 24 bits. */
 static inline float to_unit(uint32_t x)
@@ -42,7 +39,7 @@ static inline float to_unit(uint32_t x)
 
 static uint64_t independent_bits(SampleKey key, uint32_t dimension)
 {
-    return hash_mix64(dimension_hash(key, dimension) + key.index * 0x9e3779b97f4a7c15u);
+    return hash_mix64(sampler_hash(key.stream, dimension) + key.index * 0x9e3779b97f4a7c15u);
 }
 
 /* The fewest bits that hold `count` values. */
@@ -82,12 +79,6 @@ SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, 
     return key;
 }
 
-/* A third seed, of a hash whose halves are the others. */
-static inline uint32_t y_seed(uint64_t h)
-{
-    return (uint32_t)(h * 0xd6e8feb86659fd93u >> 32);
-}
-
 /* The order in which a dimension takes the shared index: masks of bits for sampler.ssl. */
 typedef struct NetOrder {
     bool is_shared; /* false: the dimension has a shuffle of its own */
@@ -123,7 +114,7 @@ static inline int32_t order_seed(SampleKey key, uint64_t h, const NetOrder *orde
 
 static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, SamplerRows *rows)
 {
-    uint64_t h = dimension_hash(*key, dimension);
+    uint64_t h = sampler_hash(key->stream, dimension);
     const NetOrder *order = net_order(dimension);
     ASSERT(lane < SSL_BLOCK);
     rows->index[lane] = (int32_t)key->index;
@@ -131,8 +122,110 @@ static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, Samp
     rows->near[lane] = order->near;
     rows->far[lane] = order->far;
     rows->x_seed[lane] = (int32_t)(h >> 32);
-    rows->y_seed[lane] = (int32_t)y_seed(h);
+    rows->y_seed[lane] = (int32_t)sampler_third_seed(h);
 }
+
+/* The same for the second dimension of sampler_pairs. */
+static void gather_second(const SampleKey *key, uint32_t dimension, uint32_t lane,
+                          SamplerRows *rows)
+{
+    uint64_t h = sampler_hash(key->stream, dimension);
+    const NetOrder *order = net_order(dimension);
+    rows->order_seed2[lane] = order_seed(*key, h, order);
+    rows->near2[lane] = order->near;
+    rows->far2[lane] = order->far;
+    rows->x_seed2[lane] = (int32_t)(h >> 32);
+    rows->y_seed2[lane] = (int32_t)sampler_third_seed(h);
+}
+
+/* --- many lanes of one dimension ---------------------------------------------------------------- */
+
+typedef void HashRows(const uint64_t stream[SSL_BLOCK], uint32_t dimension, WideInts out_low,
+                      WideInts out_high, WideInts out_third);
+
+/* NULL: one lane after the other is as fast. */
+static HashRows *const hash_codes[WIDE_CLASSES] = {
+#if defined(__x86_64__)
+    NULL, sampler_hash_rows_v3, sampler_hash_rows_v4
+#else
+    NULL
+#endif
+};
+
+/* Sets the index of each lane, and its stream. Returns whether all ask for one dimension. */
+static bool gather_streams(const SampleKey *const keys[], const uint32_t dimensions[],
+                           uint16_t live, SamplerRows *rows, uint64_t out_stream[SSL_BLOCK])
+{
+    uint32_t first = dimensions[__builtin_ctz(live)], other = 0;
+    WIDE_EACH(k, live)
+    {
+        other |= dimensions[k] ^ first;
+        out_stream[k] = keys[k]->stream;
+        rows->index[k] = (int32_t)keys[k]->index;
+    }
+    return other == 0;
+}
+
+/* Returns the code that hashes all lanes together; NULL if they are few, or the CPU has none. */
+static HashRows *hash_together(uint16_t live)
+{
+    const uint32_t few = 4;
+    return bit_count(live) > few ? hash_codes[wide_class_here()] : NULL;
+}
+
+static void fill(WideInts row, int32_t value)
+{
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        row[k] = value;
+}
+
+/* Sets what all lanes of a dimension are shuffled by, where `row` are the low halves of their hashes. */
+static void set_order(const NetOrder *order, const uint64_t stream[SSL_BLOCK], WideInts row,
+                      WideInts out_near, WideInts out_far)
+{
+    for (uint32_t k = 0; k < SSL_BLOCK && order->is_shared; ++k)
+        row[k] = (int32_t)(uint32_t)stream[k];
+    fill(out_near, order->near);
+    fill(out_far, order->far);
+}
+
+/* live: not empty. */
+static void gather_points(const SampleKey *const keys[], const uint32_t dimensions[], uint16_t live,
+                          SamplerRows *rows)
+{
+    alignas(64) uint64_t stream[SSL_BLOCK];
+    HashRows *code = hash_together(live);
+    if (!code || !gather_streams(keys, dimensions, live, rows, stream)) {
+        WIDE_EACH(k, live) gather(keys[k], dimensions[k], k, rows);
+        return;
+    }
+    uint32_t dimension = dimensions[__builtin_ctz(live)];
+    code(stream, dimension, rows->order_seed, rows->x_seed, rows->y_seed);
+    set_order(net_order(dimension), stream, rows->order_seed, rows->near, rows->far);
+}
+
+/* Gathers the pairs of two dimensions. live: not empty. */
+static void gather_pairs(const SampleKey *const keys[], const uint32_t dimensions[], uint32_t step,
+                         uint16_t live, SamplerRows *rows)
+{
+    alignas(64) uint64_t stream[SSL_BLOCK];
+    HashRows *code = hash_together(live);
+    if (!code || !gather_streams(keys, dimensions, live, rows, stream)) {
+        WIDE_EACH(k, live)
+        {
+            gather(keys[k], dimensions[k], k, rows);
+            gather_second(keys[k], dimensions[k] + step, k, rows);
+        }
+        return;
+    }
+    uint32_t first = dimensions[__builtin_ctz(live)], second = first + step;
+    code(stream, first, rows->order_seed, rows->x_seed, rows->y_seed);
+    set_order(net_order(first), stream, rows->order_seed, rows->near, rows->far);
+    code(stream, second, rows->order_seed2, rows->x_seed2, rows->y_seed2);
+    set_order(net_order(second), stream, rows->order_seed2, rows->near2, rows->far2);
+}
+
+/* --- numbers -------------------------------------------------------------------------------------- */
 
 void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
                        uint16_t live, WideRow out_u)
@@ -145,7 +238,7 @@ void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const ui
     }
     if (live == 0)
         return;
-    WIDE_EACH(k, live) gather(keys[k], dimensions[k], k, &rows);
+    gather_points(keys, dimensions, live, &rows);
     sampler_one_run(&rows, live);
     memcpy(out_u, rows.x, sizeof rows.x);
 }
@@ -186,7 +279,7 @@ void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const ui
     }
     if (live == 0)
         return;
-    WIDE_EACH(k, live) gather(keys[k], dimensions[k], k, &rows);
+    gather_points(keys, dimensions, live, &rows);
     sampler_pair_run(&rows, live);
     memcpy(out_u[0], rows.x, sizeof rows.x);
     memcpy(out_u[1], rows.y, sizeof rows.y);
@@ -206,17 +299,7 @@ void sampler_pairs_points(const Sampler *s, const SampleKey *const keys[],
     }
     if (live == 0)
         return;
-    WIDE_EACH(k, live)
-    {
-        gather(keys[k], dimensions[k], k, &rows);
-        uint64_t h = dimension_hash(*keys[k], dimensions[k] + step);
-        const NetOrder *order = net_order(dimensions[k] + step);
-        rows.order_seed2[k] = order_seed(*keys[k], h, order);
-        rows.near2[k] = order->near;
-        rows.far2[k] = order->far;
-        rows.x_seed2[k] = (int32_t)(h >> 32);
-        rows.y_seed2[k] = (int32_t)y_seed(h);
-    }
+    gather_pairs(keys, dimensions, step, live, &rows);
     sampler_pairs_run(&rows, live);
     memcpy(out_u[0], rows.x, sizeof rows.x);
     memcpy(out_u[1], rows.y, sizeof rows.y);
