@@ -1,5 +1,6 @@
 #include "sort/film/pixel_filter.h"
 
+#include "base/simd.h"
 #include "sort/sampling/turn.h"
 #include "ssl/rt/rt.h"
 #include <string.h>
@@ -98,25 +99,24 @@ Status pixel_filter_init(PixelFilterKind kind, float width_px, PixelFilter *out_
     return STATUS_OK;
 }
 
+/* Returns the numbers of a table at four places. */
+static inline f32x4 look_up(const float *table, i32x4 at)
+{
+    return (f32x4){table[at[0]], table[at[1]], table[at[2]], table[at[3]]};
+}
+
 void pixel_filter_sample(const PixelFilter *f, const WideRow u, WideRow out_offset_px)
 {
-    WideRow side, part;
-    WideInts at;
-    struct {
-        float low, high;
-    } step[SSL_BLOCK];
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        side[k] = 2.0f * u[k] - 1.0f;
-        float place = fabsf(side[k]) * (float)PIXEL_FILTER_TABLE;
-        bool is_inside = place < (float)PIXEL_FILTER_TABLE;
-        at[k] = (int32_t)(is_inside ? place : (float)(PIXEL_FILTER_TABLE - 1));
-        part[k] = place - (float)at[k];
+    const f32x4 most = f32x4_splat((float)PIXEL_FILTER_TABLE);
+    for (uint32_t k = 0; k < SSL_BLOCK; k += 4) {
+        f32x4 side = 2.0f * f32x4_load(u + k) - 1.0f;
+        f32x4 place = (f32x4)((i32x4)side & INT32_MAX) * most;
+        i32x4 at = __builtin_convertvector(f32x4_select(place < most, place, most - 1.0f), i32x4);
+        f32x4 part = place - __builtin_convertvector(at, f32x4);
+        f32x4 low = look_up(f->inverse, at), high = look_up(f->inverse + 1, at);
+        i32x4 size = (i32x4)(low + part * (high - low)) & INT32_MAX;
+        f32x4_store((f32x4)(size | ((i32x4)side & INT32_MIN)), out_offset_px + k);
     }
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        memcpy(&step[k], &f->inverse[at[k]], sizeof step[k]);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        out_offset_px[k] =
-            copysignf(step[k].low + part[k] * (step[k].high - step[k].low), side[k]);
 }
 
 const char *pixel_filter_name(PixelFilterKind kind)

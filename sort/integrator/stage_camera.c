@@ -138,8 +138,7 @@ static void start_path(Wave *w, const PixelBlock *block, uint32_t k, bool is_see
 }
 
 /* Starts the rays of the lanes `begun` at the places `to`; those of all lanes have places one after the other. */
-static void start_rays(Wave *w, const RayBundle *rays, uint16_t begun,
-                       const uint32_t to[SSL_BLOCK])
+static void start_rays(Wave *w, const RayBundle *rays, uint16_t begun, const uint32_t to[SSL_BLOCK])
 {
     if (SORT_LIKELY(begun == UINT16_MAX)) {
         ray_batch_start_bundle(&w->rays, to[0], rays);
