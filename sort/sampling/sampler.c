@@ -125,12 +125,13 @@ static void gather(const SampleKey *key, uint32_t dimension, uint32_t lane, Samp
     rows->y_seed[lane] = (int32_t)sampler_third_seed(h);
 }
 
-/* The same for the second dimension of sampler_pairs. */
+/* Sets what a lane has of the second dimension of sampler_pairs. */
 static void gather_second(const SampleKey *key, uint32_t dimension, uint32_t lane,
                           SamplerRows *rows)
 {
     uint64_t h = sampler_hash(key->stream, dimension);
     const NetOrder *order = net_order(dimension);
+    ASSERT(lane < SSL_BLOCK);
     rows->order_seed2[lane] = order_seed(*key, h, order);
     rows->near2[lane] = order->near;
     rows->far2[lane] = order->far;
@@ -156,6 +157,7 @@ static HashRows *const hash_codes[WIDE_CLASSES] = {
 static bool gather_streams(const SampleKey *const keys[], const uint32_t dimensions[],
                            uint16_t live, SamplerRows *rows, uint64_t out_stream[SSL_BLOCK])
 {
+    ASSERT(live != 0);
     uint32_t first = dimensions[__builtin_ctz(live)], other = 0;
     WIDE_EACH(k, live)
     {

@@ -45,8 +45,8 @@ void sampler_1d_points(const Sampler *s, const SampleKey *const keys[], const ui
                        uint16_t live, WideRow out_u);
 void sampler_2d_points(const Sampler *s, const SampleKey *const keys[], const uint32_t dimensions[],
                        uint16_t live, WideRow out_u[2]);
-/* The same for one dimension and samples that follow one another: sampler_2d_begin prepares `rows`, which sampler_2d_next reads
- * for the keys of the next samples, of the same pixels and lanes. */
+/* Pairs of one dimension for samples that follow one another, in less time: sampler_2d_begin prepares `rows` for the first samples of
+ * some pixels, and sampler_2d_next draws for these keys and then for those of later samples of the same pixels and lanes. */
 void sampler_2d_begin(const SampleKey *const keys[], uint32_t dimension, uint16_t live,
                       SamplerRows *rows);
 void sampler_2d_next(const Sampler *s, const SampleKey *const keys[], uint32_t dimension,

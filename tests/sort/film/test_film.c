@@ -159,6 +159,65 @@ static void test_film_sums_are_exact(void **state)
     assert_true(accum_narrow_to_double(narrow) == 0x1p30);
 }
 
+/* Quads have the sums of their numbers added one by one, down to the last bit; those with a number that is too large are left out. */
+static void test_film_quads_are_exact(void **state)
+{
+    (void)state;
+    enum { STRIDE = 5 };
+    for (uint32_t trial = 0; trial < 2000; ++trial) {
+        float numbers[STRIDE * ACCUM_LINES_MAX];
+        AccumWide one_by_one[4] = {{5, -2}}, together[4] = {{5, -2}};
+        uint32_t count = trial % (ACCUM_LINES_MAX + 1);
+        for (uint32_t i = 0; i < STRIDE * ACCUM_LINES_MAX; ++i) {
+            uint64_t h = hash_mix64(trial * 97ull + i + 1);
+            int exponent =
+                (int)(h % 88) - 70; /* with halves of the quantum, which are rounded to even */
+            float fraction = h & 256 ? 0.5f : (float)(h >> 40) * 0x1p-25f + 0.25f;
+            numbers[i] = ldexpf(fraction, exponent) * (h & 512 ? 1.0f : -1.0f);
+        }
+        for (uint32_t i = 0; i < 4 * count; ++i)
+            accum_wide_add(&one_by_one[i % 4],
+                           accum_wide_from_float(numbers[i / 4 * STRIDE + i % 4]));
+        assert_true(accum_quads_add(numbers, STRIDE * sizeof(float), count, together));
+        for (uint32_t c = 0; c < 4; ++c)
+            assert_true(together[c].lo == one_by_one[c].lo && together[c].hi == one_by_one[c].hi);
+        const float too_large[] = {ACCUM_LINE_MAX, -INFINITY, NAN};
+        numbers[STRIDE * (trial % ACCUM_LINES_MAX) + trial % 4] = too_large[trial % 3];
+        assert_false(accum_quads_add(numbers, STRIDE * sizeof(float), ACCUM_LINES_MAX, together));
+        for (uint32_t c = 0; c < 4; ++c)
+            assert_true(together[c].lo == one_by_one[c].lo && together[c].hi == one_by_one[c].hi);
+    }
+}
+
+/* Samples of a pixel that come together count as one by one, in films with layers and without, and also among ones that are dropped. */
+static void test_film_samples_may_come_together(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 37 };
+    static float plain_rgba[WIDTH * HEIGHT * 4], layered_rgba[WIDTH * HEIGHT * 4];
+    Film *plain = make_film(0), *layered = make_film(FILM_AOV_BIT(FILM_AOV_ALBEDO));
+    static FilmSample samples[SAMPLES];
+    for (uint32_t p = 0; p < WIDTH * HEIGHT; ++p) {
+        for (uint32_t i = 0; i < SAMPLES; ++i) {
+            samples[i] = make_sample(p, i);
+            for (uint32_t c = 0; c < 3 && p % 3; ++c)
+                samples[i].rgb[c] = fmodf(samples[i].rgb[c], 3.0f);
+            if (p % 5 == 1 && i % 20 == 11)
+                samples[i].rgb[p % 3] = NAN;
+            film_commit(layered, p % WIDTH, p / WIDTH, &samples[i]);
+        }
+        film_commit_samples(plain, p % WIDTH, p / WIDTH, samples, sizeof samples[0], SAMPLES);
+    }
+    film_resolve(plain, plain_rgba);
+    film_resolve(layered, layered_rgba);
+    assert_memory_equal(plain_rgba, layered_rgba, sizeof plain_rgba);
+    assert_int_equal(film_sample_count(plain), film_sample_count(layered));
+    assert_int_equal(film_dropped(plain).count, film_dropped(layered).count);
+    assert_true(film_dropped(plain).count > 0);
+    film_destroy(plain);
+    film_destroy(layered);
+}
+
 static void test_film_mean_is_right(void **state)
 {
     (void)state;
@@ -611,6 +670,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_film_values_become_fixed_point),
         cmocka_unit_test(test_film_sums_are_exact),
+        cmocka_unit_test(test_film_quads_are_exact),
+        cmocka_unit_test(test_film_samples_may_come_together),
         cmocka_unit_test(test_film_mean_is_right),
         cmocka_unit_test(test_film_order_does_not_matter),
         cmocka_unit_test(test_film_threads_do_not_matter),

@@ -58,6 +58,71 @@ static void test_sampler_pairs_together(void **state)
     }
 }
 
+/* Lanes of one dimension are hashed together if they are many; each has the numbers of one alone. */
+static void test_sampler_lanes_of_one_dimension(void **state)
+{
+    (void)state;
+    const uint32_t dimensions_of[] = {SAMPLE_PIXEL, SAMPLE_DIMENSION(0, SAMPLE_LIGHT_UV),
+                                      SAMPLE_DIMENSION(9, SAMPLE_LIGHT_UV)};
+    const uint16_t lives[] = {0xffff, 0x7bde, 0x8421, 0x0001};
+    const uint32_t step = SAMPLE_BSDF_UV - SAMPLE_LIGHT_UV;
+    for (uint32_t trial = 0; trial < SAMPLER_KIND_COUNT * 12; ++trial) {
+        Sampler s = {(SamplerKind)(trial / 12)};
+        uint32_t dimension = dimensions_of[trial / 4 % 3];
+        uint16_t live = lives[trial % 4];
+        SampleKey key[SSL_BLOCK];
+        const SampleKey *keys[SSL_BLOCK];
+        uint32_t dimensions[SSL_BLOCK];
+        alignas(64) WideRow one, pair[2], first[2], second[2];
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            key[k] = sampler_key(&s, 7 * k, k / 5, 91 * k + trial, 3, 1u << 12);
+            keys[k] = &key[k];
+            dimensions[k] = live >> k & 1 ? dimension : k;
+        }
+        sampler_1d_points(&s, keys, dimensions, live, one);
+        sampler_2d_points(&s, keys, dimensions, live, pair);
+        sampler_pairs_points(&s, keys, dimensions, step, live, first, second);
+        WIDE_EACH(k, live)
+        {
+            float2 a = sampler_2d(&s, key[k], dimension);
+            float2 b = sampler_2d(&s, key[k], dimension + step);
+            assert_true(one[k] == sampler_1d(&s, key[k], dimension));
+            assert_true(pair[0][k] == a.x && pair[1][k] == a.y);
+            assert_true(first[0][k] == a.x && first[1][k] == a.y);
+            assert_true(second[0][k] == b.x && second[1][k] == b.y);
+        }
+    }
+}
+
+static void test_sampler_samples_follow_one_another(void **state)
+{
+    (void)state;
+    for (uint32_t kind = 0; kind < SAMPLER_KIND_COUNT; ++kind) {
+        Sampler s = {(SamplerKind)kind};
+        SampleKey key[SSL_BLOCK];
+        const SampleKey *keys[SSL_BLOCK];
+        SamplerRows rows;
+        const uint16_t live = 0xd7fb;
+        for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+            key[k] = sampler_key(&s, 3 + k % 4, 9 + k / 4, 40, 5, 64);
+            keys[k] = &key[k];
+        }
+        sampler_2d_begin(keys, SAMPLE_PIXEL, live, &rows);
+        for (uint32_t i = 40; i < 64; ++i) {
+            alignas(64) WideRow u[2];
+            sampler_2d_next(&s, keys, SAMPLE_PIXEL, live, &rows, u);
+            WIDE_EACH(k, live)
+            {
+                SampleKey alone = sampler_key(&s, 3 + k % 4, 9 + k / 4, i, 5, 64);
+                float2 v = sampler_2d(&s, alone, SAMPLE_PIXEL);
+                assert_true(u[0][k] == v.x && u[1][k] == v.y);
+            }
+            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+                ++key[k].index;
+        }
+    }
+}
+
 /* The values are part of what a partial result file means: a change is a change of format. */
 static void test_sampler_values_are_fixed(void **state)
 {
@@ -276,6 +341,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sampler_is_a_pure_function),
         cmocka_unit_test(test_sampler_pairs_together),
+        cmocka_unit_test(test_sampler_lanes_of_one_dimension),
+        cmocka_unit_test(test_sampler_samples_follow_one_another),
         cmocka_unit_test(test_sampler_values_are_fixed),
         cmocka_unit_test(test_sampler_dimensions_do_not_collide),
         cmocka_unit_test(test_sampler_pairs_are_nets),
