@@ -20,7 +20,7 @@ BOX_WIDTH = 1.0  # of Cycles' box filter, whatever its setting says
 
 # By setting of SORT that is no row of the renderer's table: its value in the settings of Cycles.
 OPTIONS: dict[str, Callable] = {
-    "use_guiding": lambda cycles: getattr(cycles, "use_guiding", False),
+    "guiding": lambda cycles: "on" if getattr(cycles, "use_guiding", False) else "auto",
     "pixel_filter": lambda cycles: FILTERS.get(cycles.pixel_filter_type, "blackman-harris"),
     "filter_width": lambda cycles: BOX_WIDTH if cycles.pixel_filter_type == "BOX" else cycles.filter_width,
 }

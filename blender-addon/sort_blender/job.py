@@ -45,8 +45,8 @@ def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[st
     options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode]
     if not is_bake:
         options += [*integrator_options(settings), "--pixel-filter", taken.pixel_filter]
-    if taken.use_guiding and not is_bake and not is_preview and settings.integrator == "path":
-        options += ["--guiding", "on"]
+    if not is_bake and settings.integrator == "path":
+        options += ["--guiding", "off" if is_preview else taken.guiding]
     if settings.mip_bias:
         options += ["--mip-bias", f"{settings.mip_bias:g}"]
     denoising: list[str] = []

@@ -44,7 +44,7 @@ class _SettingsPanel(RenderPanel):
 
 class SORT_PT_sampling(_SettingsPanel):
     bl_label = "Sampling"
-    names = ("samples", "preview_samples", "use_guiding", "time_limit_s", "seed", "animate_seed", "keeps_interrupted")
+    names = ("samples", "preview_samples", "guiding", "time_limit_s", "seed", "animate_seed", "keeps_interrupted")
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         SORT_PT_presets.draw_panel_header(self.layout)

@@ -50,6 +50,9 @@ BAKE_TYPES = [
     ("GLOSSY", "Glossy", "Light and colour of mirrors and highlights"),
     ("TRANSMISSION", "Transmission", "Light and colour of glass and hair"),
     ("SHADOW", "Shadow", "In Blender 3 how much of the lamps arrives, later what other objects take of all light")]
+GUIDING = [
+    ("auto", "Automatic", "Where a trial before the picture finds that it pays. The trial takes up to a fiftieth of the time, and small or quick pictures have none"),
+    ("on", "On", ""), ("off", "Off", "")]
 DENOISERS = [
     ("nfor", "Regression", "SORT's own: the same picture on every machine"),
     ("oidn", "Open Image Denoise", "The library that official builds of Blender bring along, in a process of its own")]
@@ -78,10 +81,10 @@ class SortSceneSettings(bpy.types.PropertyGroup):
         description="Width of the pixel filter, measured as Cycles measures it. Wider is softer, with less noise, in the same time")
     integrator: bpy.props.EnumProperty(
         name="Integrator", items=INTEGRATORS, description="Light, or a view that shows mistakes")
-    use_guiding: bpy.props.BoolProperty(
-        name="Path Guiding", default=False,
-        description="Learn where light comes from before a final picture, and send paths there. Rooms that are lit through a window take a quarter "
-                    "less time for the same noise; where light comes from everywhere it costs a tenth to four tenths more, for nothing")
+    guiding: bpy.props.EnumProperty(
+        name="Path Guiding", items=GUIDING, default="auto",
+        description="Learn where light comes from before a final picture, and send paths there. Rooms that are lit through a window take a third "
+                    "less time for the same noise; where light comes from everywhere it would cost a tenth to four tenths more, for nothing")
     texture_memory_mib: bpy.props.IntProperty(
         name="Memory (MiB)", default=1024, min=1, max=1 << 24, soft_max=65536,
         description="Budget of the texture cache; never exceeded. Textures are paged in from disk. Less memory takes more time, "

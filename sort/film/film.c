@@ -252,6 +252,12 @@ void film_set_nominal_samples(Film *film, uint32_t nominal_samples)
     film->desc.identity.nominal_samples = nominal_samples;
 }
 
+void film_set_guiding(Film *film, FilmGuiding guiding)
+{
+    ASSERT(guiding <= FILM_GUIDED);
+    film->desc.identity.guiding = guiding;
+}
+
 void film_set_shot(Film *film, const FilmShot *shot)
 {
     film->shot = *shot;

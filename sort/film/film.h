@@ -102,11 +102,15 @@ enum {
     FILM_TARGET_NAME_MAX = 64
 };
 
+/* How samples of a film were scattered; it is decided when the first one is taken. */
+typedef enum FilmGuiding { FILM_GUIDING_UNDECIDED, FILM_UNGUIDED, FILM_GUIDED } FilmGuiding;
+
 /* Partial results may be added to one another only if these are equal. */
 typedef struct FilmIdentity {
     Hash128 scene; /* of everything that decides the pixels: scene, camera, settings, version */
     uint32_t nominal_samples; /* a pixel, of the whole render: decides texture footprints */
     uint32_t seed;
+    FilmGuiding guiding;                  /* a film that is not decided agrees with any */
     char filter[FILM_FILTER_NAME_MAX];    /* name and width, "blackman-harris 1.5" */
     char cpu_class[FILM_TARGET_NAME_MAX]; /* that of accel_cpu_class */
 } FilmIdentity;
@@ -201,6 +205,8 @@ FilmCheckpoint film_checkpoint(const Film *film);
 /* Changes the nominal number of samples. Only for a caller that knows that the film's samples do not depend on it
  * (render_resume). */
 void film_set_nominal_samples(Film *film, uint32_t nominal_samples);
+/* Decides how samples are scattered, before the first one. */
+void film_set_guiding(Film *film, FilmGuiding guiding);
 
 /* How the picture was taken: goes with the film into its files, and does not decide its pixels. */
 enum {

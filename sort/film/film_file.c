@@ -28,7 +28,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 18,
+    FILE_VERSION = 19,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -43,7 +43,7 @@ typedef struct FileHeader {
     uint32_t nominal_samples, seed, note_bytes;
     uint64_t job, widened_at; /* of a checkpoint, else 0 */
     uint32_t pass_samples, wide_samples, sample_begin, sample_end, has_catchers;
-    uint32_t has_splats, unused;
+    uint32_t has_splats, guiding;
     uint64_t light_path_count, odd_light_path_count;
     FilmShot shot;
     uint64_t overflow_count, rows_bytes;
@@ -109,6 +109,7 @@ static void make_header(const Film *film, FileHeader *h)
         atomic_load_explicit(&film->odd_light_path_count, memory_order_relaxed);
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
+    h->guiding = d->identity.guiding;
     h->scene = d->identity.scene;
     memcpy(h->filter, d->identity.filter, sizeof h->filter);
     memcpy(h->cpu_class, d->identity.cpu_class, sizeof h->cpu_class);
@@ -197,7 +198,8 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
         return error_set_at(err, STATUS_UNSUPPORTED, path, "sums are stored in another format");
     if (h->filter[sizeof h->filter - 1] || h->cpu_class[sizeof h->cpu_class - 1] ||
         h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES ||
-        h->note_bytes > FILE_NOTES_MAX || h->crop_width == 0 || h->crop_height == 0)
+        h->guiding > FILM_GUIDED || h->note_bytes > FILE_NOTES_MAX || h->crop_width == 0 ||
+        h->crop_height == 0)
         return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
     bool is_finite = isfinite(h->shot.render_s) && isfinite(h->shot.fps) &&
                      isfinite(h->shot.pixel_aspect) && isfinite(h->shot.exposure);
@@ -405,17 +407,19 @@ static Status read_stream(FILE *stream, const char *path, Film **out_film, Error
     if (fread(&h, sizeof h, 1, stream) != 1)
         return error_set_at(err, STATUS_FORMAT, path, "not a partial result: too short");
     TRY(check_header(&h, path, err));
-    FilmDesc desc = {
-        .size_bytes = sizeof desc,
-        .width = h.width,
-        .height = h.height,
-        .x = h.x,
-        .y = h.y,
-        .crop_width = h.crop_width,
-        .crop_height = h.crop_height,
-        .has_catchers = h.has_catchers != 0,
-        .has_splats = h.has_splats != 0,
-        .identity = {.scene = h.scene, .nominal_samples = h.nominal_samples, .seed = h.seed}};
+    FilmDesc desc = {.size_bytes = sizeof desc,
+                     .width = h.width,
+                     .height = h.height,
+                     .x = h.x,
+                     .y = h.y,
+                     .crop_width = h.crop_width,
+                     .crop_height = h.crop_height,
+                     .has_catchers = h.has_catchers != 0,
+                     .has_splats = h.has_splats != 0,
+                     .identity = {.scene = h.scene,
+                                  .nominal_samples = h.nominal_samples,
+                                  .seed = h.seed,
+                                  .guiding = (FilmGuiding)h.guiding}};
     memcpy(desc.identity.filter, h.filter, sizeof h.filter);
     memcpy(desc.identity.cpu_class, h.cpu_class, sizeof h.cpu_class);
     TRY(read_layers(&h, path, &desc, err));

@@ -122,6 +122,8 @@ static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
                          p->nominal_samples, q->nominal_samples);
     if (p->seed != q->seed)
         return error_set(err, STATUS_INVALID, "seeds differ: %u and %u", p->seed, q->seed);
+    if (p->guiding && q->guiding && p->guiding != q->guiding)
+        return error_set(err, STATUS_INVALID, "one is guided, the other is not");
     if (strncmp(p->filter, q->filter, sizeof p->filter) != 0)
         return error_set(err, STATUS_INVALID, "pixel filters differ: '%s' and '%s'", p->filter,
                          q->filter);
@@ -201,6 +203,8 @@ Status film_merge(Film *film, const Film *other, Error *err)
                      &count, err));
     memcpy(film->ranges, united, count * sizeof *united);
     film->range_count = count;
+    if (!film->desc.identity.guiding)
+        film->desc.identity.guiding = other->desc.identity.guiding;
     film_count_light_paths(
         film, atomic_load_explicit(&other->light_path_count, memory_order_relaxed),
         atomic_load_explicit(&other->odd_light_path_count, memory_order_relaxed));

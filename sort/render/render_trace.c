@@ -408,11 +408,6 @@ static Status check_same_samples(const Render *r, const Film *film, Error *err)
     uint32_t begun = film_desc(film)->identity.nominal_samples;
     if (begun == r->samples)
         return STATUS_OK;
-    if (r->settings.guiding != SCENE_GUIDING_OFF)
-        return error_set(err, STATUS_INVALID,
-                         "it was begun with %u samples per pixel, and path guiding has learned for "
-                         "them: %u do not begin with the same ones",
-                         begun, r->samples);
     if (r->shared.sampler.kind == SAMPLER_BLUE_NOISE)
         return error_set(err, STATUS_INVALID,
                          "it was begun with %u samples per pixel, and blue noise is ordered for "
@@ -450,6 +445,7 @@ Status render_follow(Render *r, Film *judged, Error *err)
                          r->sample_begin, r->sample_end, begin, end);
     (void)film_judge(judged, r->options.adaptive_error);
     film_copy_judgement(r->film, judged);
+    film_set_guiding(r->film, film_desc(judged)->identity.guiding);
     r->is_part_of_round = true;
     return STATUS_OK;
 }

@@ -9,26 +9,29 @@
 #include "sort/light/scene_bounds.h"
 
 enum {
-    /* One path of training for so many of the render, but no more than are worth their time. */
-    PATHS_A_TRAINING_PATH = 20,
-    TRAINING_PATHS_MAX = 1 << 24,
-    TRAINING_PATHS_MIN = 1 << 14,
+    /* Paths of training: one for each pixel of the frame, within limits. What a render learns does not depend on its samples, so that
+     * it can go on to more. */
+    PATHS_MIN = 1 << 18,
+    PATHS_MAX = 1 << 20,
     PASSES = 6, /* of which the last has half of the paths */
+    /* Below so many paths a render is not worth a trial. */
+    RENDER_PATHS_MIN = 5000000,
     /* The field is judged by the pass that comes to so many paths, if it is not among the first ones. */
     PATHS_TO_JUDGE = 60000,
     JUDGED_PASS_MIN = 2,
     JUDGED_PASS_MAX = 3
 };
 /* The most of the error that a field may leave. Guided paths take 1.15 to 1.45 times the time of others. */
-#define ERROR_LEFT_MAX 0.66
+#define ERROR_LEFT_MAX 0.78
+/* The part by which a field changes the second moment of what scattering finds, by its own records, if it is to have found
+ * anything. Where it leaves more than all, rare bright records are in these sums. */
+#define MOMENT_CHANGE_MIN 0.001
 
 static uint64_t path_count(const Render *r)
 {
     const FilmDesc *frame = film_desc(r->film);
-    uint64_t paths = (uint64_t)frame->width * frame->height * r->samples / PATHS_A_TRAINING_PATH;
-    return paths < TRAINING_PATHS_MIN   ? TRAINING_PATHS_MIN
-           : paths > TRAINING_PATHS_MAX ? TRAINING_PATHS_MAX
-                                        : paths;
+    uint64_t paths = (uint64_t)frame->width * frame->height;
+    return paths < PATHS_MIN ? PATHS_MIN : paths > PATHS_MAX ? PATHS_MAX : paths;
 }
 
 /* Renders the samples of a pass. */
@@ -101,11 +104,20 @@ static bool is_judged(const Training *t, uint32_t pass)
     return is_enough && !was_enough && pass >= JUDGED_PASS_MIN && pass <= JUDGED_PASS_MAX;
 }
 
-/* Whether the render has enough paths for a judgement of the field. */
-static bool is_worth_a_trial(const Training *t)
+static FilmGuiding decided(const Render *r)
 {
-    uint64_t pixels = (uint64_t)t->width * t->height;
-    return (pixels << (JUDGED_PASS_MAX + 1)) - pixels >= PATHS_TO_JUDGE;
+    return film_desc(r->film)->identity.guiding;
+}
+
+/* Whether there is a field to learn. A render that goes on is guided if it was. */
+static bool may_be_guided(const Render *r)
+{
+    const FilmDesc *frame = film_desc(r->film);
+    uint64_t paths = (uint64_t)frame->width * frame->height * r->samples;
+    return r->settings.guiding != SCENE_GUIDING_OFF && wave_gathers_light(&r->shared) &&
+           decided(r) != FILM_UNGUIDED &&
+           (r->settings.guiding == SCENE_GUIDING_ON || decided(r) == FILM_GUIDED ||
+            paths >= RENDER_PATHS_MIN);
 }
 
 static void give_up(Render *r)
@@ -115,12 +127,27 @@ static void give_up(Render *r)
     r->guide = NULL;
 }
 
+/* Gives the field up if it does not pay. */
+static Status judge(const Training *t, uint32_t pass, Error *err)
+{
+    Render *r = t->render;
+    GuideStats found = guide_field_stats(r->guide);
+    bool has_found = fabs(found.guided - found.unguided) > MOMENT_CHANGE_MIN * found.unguided;
+    double *left = &r->stats.guide.error_left;
+    if (pass == JUDGED_PASS_MIN && !has_found)
+        give_up(r);
+    else if (is_judged(t, pass)) {
+        TRY(guide_trial(r, r->guide, left, err));
+        if (!(*left < ERROR_LEFT_MAX))
+            give_up(r);
+    }
+    return STATUS_OK;
+}
+
 static Status train(Training *t, Error *err)
 {
     Render *r = t->render;
-    bool is_on_trial = r->settings.guiding == SCENE_GUIDING_AUTO;
-    if (is_on_trial && !is_worth_a_trial(t))
-        return STATUS_OK;
+    bool is_on_trial = r->settings.guiding == SCENE_GUIDING_AUTO && decided(r) != FILM_GUIDED;
     TRY(run_pass(t, 0, err)); /* tells how bright the scene is */
     TRY(first_field(t, err));
     for (uint32_t pass = 1; r->guide && pass < PASSES; ++pass) {
@@ -128,21 +155,16 @@ static Status train(Training *t, Error *err)
         t->shared.learner = r->guide;
         TRY(run_pass(t, pass, err));
         TRY(learn(t, err));
-        if (!is_on_trial || !is_judged(t, pass))
-            continue;
-        TRY(guide_trial(r, r->guide, &r->stats.guide.error_left, err));
-        if (!(r->stats.guide.error_left < ERROR_LEFT_MAX))
-            give_up(r);
+        if (is_on_trial)
+            TRY(judge(t, pass, err));
     }
     return STATUS_OK;
 }
 
-Status render_train(Render *r, Error *err)
+static Status learn_field(Render *r, Error *err)
 {
     Training t;
     uint64_t start = clock_now_ns();
-    if (r->settings.guiding == SCENE_GUIDING_OFF || !wave_gathers_light(&r->shared))
-        return STATUS_OK;
     render_announce(r, "learning where light comes from");
     const uint32_t samples = (1u << PASSES) - 1;
     Status status =
@@ -156,4 +178,13 @@ Status render_train(Render *r, Error *err)
     r->stats.guide.is_used = r->guide != NULL;
     r->stats.guide.training_s = clock_seconds_since(start);
     return status;
+}
+
+Status render_train(Render *r, Error *err)
+{
+    if (may_be_guided(r))
+        TRY(learn_field(r, err));
+    ASSERT(!r->guide || may_be_guided(r));
+    film_set_guiding(r->film, r->guide ? FILM_GUIDED : FILM_UNGUIDED);
+    return STATUS_OK;
 }

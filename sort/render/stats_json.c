@@ -118,6 +118,12 @@ static void write_sight(JsonWriter *w, const RenderSightStats *s)
     json_write_end(w);
 }
 
+/* Returns what the field leaves of the second moment of what scattering finds. */
+static double moment_ratio(const GuideStats *field)
+{
+    return field->unguided > 0.0 ? field->guided / field->unguided : 1.0;
+}
+
 static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
 {
     json_write_object(w, "guiding");
@@ -128,8 +134,7 @@ static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
     json_write_u64(w, "cells", 3 * (uint64_t)g->field.quads + g->field.regions);
     json_write_u64(w, "bytes", g->field.bytes);
     json_write_bool(w, "full", g->field.is_full);
-    json_write_double(w, "moment_ratio",
-                      g->field.unguided > 0.0 ? g->field.guided / g->field.unguided : 1.0);
+    json_write_double(w, "moment_ratio", moment_ratio(&g->field));
     json_write_double(w, "error_left", g->error_left);
     json_write_end(w);
 }
@@ -188,6 +193,23 @@ void stats_json(const StatsParts *parts, StrBuf *out)
     json_write_end(&w);
     strbuf_append_char(out, '\n');
 }
+static void write_guiding_text(const RenderGuideStats *g, StrBuf *out)
+{
+    char bytes[32];
+    strbuf_printf(out, "guiding: %s in %.1f s from %.2f M paths", g->is_used ? "learned" : "tried",
+                  g->training_s, (double)g->training_paths * 1e-6);
+    if (g->is_used)
+        strbuf_printf(out,
+                      ": %u regions, %.1f cells each, %s; it leaves %.0f %% of the square of what "
+                      "scattering finds\n",
+                      g->field.regions, 1.0 + 3.0 * g->field.quads / g->field.regions,
+                      cli_format_size(g->field.bytes, bytes), 100.0 * moment_ratio(&g->field));
+    else if (g->error_left > 0.0)
+        strbuf_printf(out, " and given up: it would leave %.0f %% of the squared error\n",
+                      100.0 * g->error_left);
+    else
+        strbuf_printf(out, " and given up: it has found nothing to gain\n");
+}
 
 void stats_summary(const RenderStats *s, StrBuf *out)
 {
@@ -215,17 +237,7 @@ void stats_summary(const RenderStats *s, StrBuf *out)
                   texcache_stats_pressure(&s->textures), (unsigned long long)s->textures.lookups,
                   (unsigned long long)s->textures.waits, s->sched.fibers_peak_parked);
     if (s->guide.training_paths > 0)
-        strbuf_printf(
-            out,
-            "guiding: %s in %.1f s from %.2f M paths: %u regions, %.1f cells each, %s; "
-            "it leaves %.0f %% of the square of what scattering finds\n",
-            s->guide.is_used ? "learned" : "tried and given up", s->guide.training_s,
-            (double)s->guide.training_paths * 1e-6, s->guide.field.regions,
-            s->guide.field.regions > 0 ? 1.0 + 3.0 * s->guide.field.quads / s->guide.field.regions
-                                       : 0.0,
-            cli_format_size(s->guide.field.bytes, peak),
-            s->guide.field.unguided > 0.0 ? 100.0 * s->guide.field.guided / s->guide.field.unguided
-                                          : 100.0);
+        write_guiding_text(&s->guide, out);
     strbuf_printf(out, "geometry: %llu triangles, acceleration structure %s\n",
                   (unsigned long long)s->accel.triangle_count,
                   cli_format_size(s->accel.memory_bytes, accel));

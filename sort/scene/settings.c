@@ -55,6 +55,7 @@ SceneSettings scene_settings_default(void)
     SceneSettings s = {
         .width_px = 1280,
         .height_px = 720,
+        .guiding = SCENE_GUIDING_AUTO,
         .caustics = SCENE_CAUSTICS_AUTO,
         .mist = {.start_m = 5.0f, .depth_m = 25.0f, .falloff = SCENE_MIST_QUADRATIC}};
     for (uint32_t i = 0; i < SETTING_COUNT; ++i)

@@ -9,11 +9,11 @@ import numpy as np
 import blender_scene as kit
 
 OWN = {"max_depth": 3, "diffuse_bounces": 1, "glossy_bounces": 0, "transmission_bounces": 2, "min_light_bounces": 4, "clamp_direct": 5.0,
-       "clamp_indirect": 6.0, "filter_glossy": 0.25, "light_threshold": 0.125, "pixel_filter": "gaussian", "filter_width": 2.0, "use_guiding": False}
+       "clamp_indirect": 6.0, "filter_glossy": 0.25, "light_threshold": 0.125, "pixel_filter": "gaussian", "filter_width": 2.0, "guiding": "off"}
 OF_CYCLES = {"max_bounces": 9, "diffuse_bounces": 2, "glossy_bounces": 3, "transmission_bounces": 5, "min_light_bounces": 6, "sample_clamp_direct": 7.0,
              "sample_clamp_indirect": 8.0, "blur_glossy": 0.5, "light_sampling_threshold": 0.25, "pixel_filter_type": "BOX", "filter_width": 3.0, "use_guiding": True}
 TAKEN = {"max_depth": 10, "diffuse_bounces": 2, "glossy_bounces": 3, "transmission_bounces": 5, "min_light_bounces": 6, "clamp_direct": 7.0,
-         "clamp_indirect": 8.0, "filter_glossy": 0.5, "light_threshold": 0.25, "pixel_filter": "box", "filter_width": 1.0, "use_guiding": True}
+         "clamp_indirect": 8.0, "filter_glossy": 0.5, "light_threshold": 0.25, "pixel_filter": "box", "filter_width": 1.0, "guiding": "on"}
 
 
 def exported():

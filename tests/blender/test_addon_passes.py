@@ -226,24 +226,25 @@ class PassTest(unittest.TestCase):
         from sort_blender import job
         settings = self.scene.sort
 
-        def is_guided(**how):
-            return "--guiding" in job.make_job(self.scene, kit.RENDERER, kit.FOLDER, set(), **how).arguments()
+        def guiding(**how):
+            words = job.make_job(self.scene, kit.RENDERER, kit.FOLDER, set(), **how).arguments()
+            return words[words.index("--guiding") + 1] if "--guiding" in words else None
 
-        self.assertFalse(is_guided())
+        self.assertEqual(guiding(), "auto")
         self.scene.cycles.use_guiding = True  # as long as SORT's own is not set
         try:
-            self.assertTrue(is_guided())
-            settings.use_guiding = False
-            self.assertFalse(is_guided())
-            plain, settings.use_guiding = kit.render(), True
-            self.assertTrue(is_guided() and not is_guided(is_preview=True) and not is_guided(is_bake=True))
+            self.assertEqual(guiding(), "on")
+            settings.guiding = "off"
+            self.assertEqual(guiding(), "off")
+            plain, settings.guiding = kit.render(), "on"
+            self.assertEqual((guiding(), guiding(is_preview=True), guiding(is_bake=True)), ("on", "off", None))
             guided = kit.render()
             self.assertTrue((plain != guided).any())
             self.assertAlmostEqual(float(plain[..., :3].mean() / guided[..., :3].mean()), 1, delta=0.05)
             settings.integrator = "normal"
-            self.assertFalse(is_guided())
+            self.assertIsNone(guiding())
         finally:
-            settings.property_unset("use_guiding")
+            settings.property_unset("guiding")
             settings.property_unset("integrator")
             self.scene.cycles.use_guiding = False
 
