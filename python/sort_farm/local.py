@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import time
@@ -15,12 +16,22 @@ from .interruption import Interruption
 from .tasks import Graph, Task, graph_of
 
 
-POLL_S, POLL_MAX_S = 0.01, 0.2  # between two looks at the tasks: seldom while nothing ends
+LISTEN_S = 0.2  # until it is seen that the user asks for an end
+POLL_S = 0.05  # between two looks at the tasks, where the system does not tell when they end
+open_pidfd = getattr(os, "pidfd_open", None)  # of some Pythons
 
 
 def own_command() -> list[str]:
     """How this program is started again, from any folder."""
     return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
+
+
+def _handle_of(process: subprocess.Popen) -> int | None:
+    """A descriptor that can be read once the process has ended; None where the system has none. The caller closes it."""
+    try:
+        return open_pidfd(process.pid) if open_pidfd else None
+    except OSError:
+        return None
 
 
 class Pool:
@@ -31,6 +42,7 @@ class Pool:
         self.failed: list[str] = []
         self.is_damaged = False
         self._running: dict[subprocess.Popen, Task] = {}
+        self._handles: dict[subprocess.Popen, int | None] = {}  # of _handle_of
         self._are_told = False  # to end
         self._failures: dict[str, int] = {}  # also of those that a full disk kept from being recorded
 
@@ -38,19 +50,28 @@ class Pool:
         """Runs tasks that do not need each other, each again until it is done or has failed for good."""
         waiting = list(tasks)
         waiting.reverse()
-        pause_s = POLL_S
         while (waiting or self._running) and not (self.interruption.asked and not self._running):
-            count = len(self._running)
+            waiting += self._collect()
             while waiting and len(self._running) < self.jobs and not self.interruption.asked:
                 self._start(waiting.pop())
-            waiting += self._collect()
-            pause_s = min(2 * pause_s, POLL_MAX_S) if len(self._running) == count else POLL_S
-            time.sleep(pause_s)
+            if self._running:
+                self._pause()
+
+    def _pause(self) -> None:
+        """Waits for the end of a task, or a while."""
+        if None in self._handles.values():
+            time.sleep(POLL_S)
+            return
+        ends = select.poll()
+        for handle in self._handles.values():
+            ends.register(handle, select.POLLIN)
+        ends.poll(1000 * LISTEN_S)
 
     def _start(self, task: Task) -> None:
         process = subprocess.Popen([*own_command(), "run", str(self.manifest.folder), task.id], stdin=subprocess.DEVNULL,
                                    start_new_session=True)
         self._running[process] = task
+        self._handles[process] = _handle_of(process)
 
     def _collect(self) -> list[Task]:
         """Returns tasks that are to be tried again."""
@@ -61,6 +82,8 @@ class Pool:
                 process.terminate()  # they write checkpoints
         for process in [p for p in self._running if p.poll() is not None]:
             task = self._running.pop(process)
+            if (handle := self._handles.pop(process)) is not None:
+                os.close(handle)
             if process.returncode == GO_ON or (process.returncode < 0 and not self.interruption.asked):
                 again.append(task)
             elif process.returncode == DAMAGED:
