@@ -139,14 +139,22 @@ static void test_a_refused_budget_names_one_that_holds(void **state)
         assert_non_null(least);
         assert_int_equal(sscanf(least, "at least %llu are needed", &advised), 1);
     }
-    options.texture_memory_bytes = advised;
-    for (int i = 0; i < 2; ++i) {
+    /* What holds the threads does not hold the tables, too. A texture may be open before the last thread begins, which is refused
+     * then. */
+    bool is_for_all = false;
+    for (int i = 0; i < 4 && !is_for_all; ++i) {
+        options.texture_memory_bytes = advised;
         kit_render_error(&options, text);
-        const char *least = strstr(text, "--texture-memory ");
-        assert_non_null(least);
-        assert_non_null(strstr(text, "(2 textures do not fit;"));
-        assert_int_equal(sscanf(least, "--texture-memory %lluK holds", &advised), 1);
+        const char *of_threads = strstr(text, "at least "),
+                   *of_all = strstr(text, "--texture-memory ");
+        is_for_all = of_all != NULL;
+        assert_non_null(is_for_all ? strstr(text, " textures do not fit;") : of_threads);
+        if (is_for_all)
+            assert_int_equal(sscanf(of_all, "--texture-memory %lluK holds", &advised), 1);
+        else
+            assert_int_equal(sscanf(of_threads, "at least %llu are needed", &advised), 1);
     }
+    assert_true(is_for_all);
     options.texture_memory_bytes = advised << 10;
     assert_same(reference, kit_render_bits(kit, &options, NULL), "the advised texture memory");
 }
