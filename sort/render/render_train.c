@@ -70,7 +70,7 @@ static Status first_field(const Training *t, Error *err)
 {
     Render *r = t->render;
     float3 centre;
-    float radius_m, radiance;
+    float radius_m, radiance = 0.0f;
     TRY(mean_radiance(t, &radiance, err));
     if (!(radiance > 0.0f && isfinite(radiance)))
         return STATUS_OK;
