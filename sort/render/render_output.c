@@ -292,6 +292,7 @@ Status render_output_exr(const Film *film, const char *path, const RenderExr *ho
     add_metadata(&metadata, "sort/samples", strbuf_text(&samples));
     add_metadata(&metadata, "sort/nominalSamples", nominal);
     add_metadata(&metadata, "sort/seed", seed);
+    add_metadata(&metadata, "sort/guided", desc->identity.guiding == FILM_GUIDED ? "yes" : "no");
     add_metadata(&metadata, "sort/filter", desc->identity.filter);
     add_metadata(&metadata, "sort/cpu", desc->identity.cpu_class);
     add_metadata(&metadata, "sort/sceneHash", hash);

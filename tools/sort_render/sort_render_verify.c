@@ -46,6 +46,7 @@ static void write_film(JsonWriter *w, const Film *film)
     json_write_string(w, "filter", d->identity.filter);
     json_write_u64(w, "nominal_samples", d->identity.nominal_samples);
     json_write_u64(w, "seed", d->identity.seed);
+    json_write_bool(w, "is_guided", d->identity.guiding == FILM_GUIDED);
     json_write_u64(w, "width", d->width);
     json_write_u64(w, "height", d->height);
     json_write_array(w, "crop");

@@ -432,13 +432,18 @@ static void test_the_package_may_ask_for_it(void **unused)
     assert_false(stats.guide.is_used);
     assert_int_equal(stats.guide.training_paths, 0);
     const char *const bad[] = {"--guiding", "maybe", NULL};
-    const char *const on[] = {"--guiding", "on", NULL};
+    char film[PATH_BYTES];
+    Error err = {0};
+    assert_int_equal(path_join(kit.folder, "film", film, &err), STATUS_OK);
+    const char *const on[] = {"--guiding", "on", "--partial", film, NULL};
     const char *const parts[] = {"guiding: learned", NULL};
     KitSaid said;
     kit_run(&kit, bad, &said);
     assert_int_equal(said.exit_code, 2);
     kit_run(&kit, on, &said);
     kit_assert_says(&said, 0, parts);
+    KIT_RENDER(&said, "verify", film);
+    assert_non_null(strstr(said.output, "\"is_guided\": true"));
     kit_end(&kit);
 }
 
