@@ -15,7 +15,7 @@ enum {
     PATHS_MAX = 1 << 20,
     PASSES = 6, /* of which the last has half of the paths */
     /* Below so many paths a render is not worth a trial. */
-    RENDER_PATHS_MIN = 5000000,
+    RENDER_PATHS_MIN = 10000000,
     /* The field is judged by the pass that comes to so many paths, if it is not among the first ones. */
     PATHS_TO_JUDGE = 60000,
     JUDGED_PASS_MIN = 2,
