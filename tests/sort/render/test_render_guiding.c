@@ -379,6 +379,8 @@ static void test_a_render_goes_on_as_it_began(void **unused)
     enum { FEW = 400, MANY = 18000, END = 32 }; /* samples, of which the latter are worth a trial */
     Kit kit;
     RenderStats stats;
+    if (SORT_ASAN || SORT_TSAN)
+        skip(); /* millions of paths, and nothing that the tests above do not have */
     kit_begin(&kit);
     write_room(&kit, &(Room){.scale = 1.0f, .ball = "white", .has_slit = true});
     RenderOptions options = guided(&kit);
