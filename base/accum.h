@@ -63,29 +63,42 @@ static inline void accum_wide_add_halves(AccumWide *a, int64_t high, int64_t low
     accum_wide_add(a, (AccumWide){(uint64_t)low, low < 0 ? -1 : 0});
 }
 
-/* Adds `count` lines of ACCUM_LINE numbers, at most ACCUM_LINES_MAX; four columns at a time, whose sums stay in registers.
- * Returns false, and adds nothing, if a number is not below ACCUM_LINE_MAX. */
-static inline bool accum_lines_add(const float *const *lines, uint32_t count, AccumWide *out)
+/* Four sums of such numbers. */
+typedef struct AccumQuad {
+    f64x4 high, low;
+    i32x4 is_large; /* a number was not below ACCUM_LINE_MAX */
+} AccumQuad;
+
+static inline void accum_quad_take(AccumQuad *sums, f32x4 v)
 {
     const double to_whole = 0x1.8p52; /* adding it rounds to an integer */
     const i32x4 limit =
         (i32x4)f32x4_splat(ACCUM_LINE_MAX); /* without sign, bits compare as numbers do */
+    f64x4 x = __builtin_convertvector(v, f64x4) * 0x1p32, whole = (x + to_whole) - to_whole;
+    sums->is_large |= ((i32x4)v & INT32_MAX) >= limit;
+    sums->high += whole;
+    sums->low += ((x - whole) * 0x1p32 + to_whole) - to_whole;
+}
+
+static inline bool accum_quad_holds(const AccumQuad *sums)
+{
+    return !(sums->is_large[0] | sums->is_large[1] | sums->is_large[2] | sums->is_large[3]);
+}
+
+/* Adds `count` lines of ACCUM_LINE numbers, at most ACCUM_LINES_MAX; four columns at a time, whose sums stay in registers.
+ * Returns false, and adds nothing, if a number is not below ACCUM_LINE_MAX. */
+static inline bool accum_lines_add(const float *const *lines, uint32_t count, AccumWide *out)
+{
     int64_t all_high = 0, all_low = 0;
     for (uint32_t first = 0; first < ACCUM_LINE; first += 4) {
-        f64x4 high = {0}, low = {0};
-        i32x4 large = {0};
-        for (uint32_t i = 0; i < count; ++i) {
-            f32x4 v = f32x4_load(lines[i] + first);
-            large |= ((i32x4)v & INT32_MAX) >= limit;
-            f64x4 x = __builtin_convertvector(v, f64x4) * 0x1p32, whole = (x + to_whole) - to_whole;
-            high += whole;
-            low += ((x - whole) * 0x1p32 + to_whole) - to_whole;
-        }
-        if (large[0] | large[1] | large[2] | large[3])
+        AccumQuad sums = {.high = {0}};
+        for (uint32_t i = 0; i < count; ++i)
+            accum_quad_take(&sums, f32x4_load(lines[i] + first));
+        if (!accum_quad_holds(&sums))
             return false;
         for (uint32_t i = 0; i < 4; ++i) {
-            all_high += (int64_t)high[i];
-            all_low += (int64_t)low[i];
+            all_high += (int64_t)sums.high[i];
+            all_low += (int64_t)sums.low[i];
         }
     }
     accum_wide_add_halves(out, all_high, all_low);
@@ -97,22 +110,14 @@ static inline bool accum_lines_add(const float *const *lines, uint32_t count, Ac
 static inline bool accum_quads_add(const void *quads, size_t stride_bytes, uint32_t count,
                                    AccumWide out[4])
 {
-    const double to_whole = 0x1.8p52;
-    const i32x4 limit = (i32x4)f32x4_splat(ACCUM_LINE_MAX);
     const unsigned char *at = quads;
-    f64x4 high = {0}, low = {0};
-    i32x4 large = {0};
-    for (uint32_t i = 0; i < count; ++i, at += stride_bytes) {
-        f32x4 v = f32x4_load(at);
-        large |= ((i32x4)v & INT32_MAX) >= limit;
-        f64x4 x = __builtin_convertvector(v, f64x4) * 0x1p32, whole = (x + to_whole) - to_whole;
-        high += whole;
-        low += ((x - whole) * 0x1p32 + to_whole) - to_whole;
-    }
-    if (large[0] | large[1] | large[2] | large[3])
+    AccumQuad sums = {.high = {0}};
+    for (uint32_t i = 0; i < count; ++i, at += stride_bytes)
+        accum_quad_take(&sums, f32x4_load(at));
+    if (!accum_quad_holds(&sums))
         return false;
     for (uint32_t i = 0; i < 4; ++i)
-        accum_wide_add_halves(&out[i], (int64_t)high[i], (int64_t)low[i]);
+        accum_wide_add_halves(&out[i], (int64_t)sums.high[i], (int64_t)sums.low[i]);
     return true;
 }
 
