@@ -122,8 +122,6 @@ static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
                          p->nominal_samples, q->nominal_samples);
     if (p->seed != q->seed)
         return error_set(err, STATUS_INVALID, "seeds differ: %u and %u", p->seed, q->seed);
-    if (p->guiding && q->guiding && p->guiding != q->guiding)
-        return error_set(err, STATUS_INVALID, "one is guided, the other is not");
     if (strncmp(p->filter, q->filter, sizeof p->filter) != 0)
         return error_set(err, STATUS_INVALID, "pixel filters differ: '%s' and '%s'", p->filter,
                          q->filter);
@@ -160,10 +158,15 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
 
 Status film_same_render(const Film *film, const Film *other, Error *err)
 {
+    const FilmIdentity *p = &film->desc.identity, *q = &other->desc.identity;
     TRY(same_render(&film->desc, &other->desc, err));
-    return hash128_equal(film->desc.identity.scene, other->desc.identity.scene)
-               ? STATUS_OK
-               : differ(film, other, err);
+    if (!hash128_equal(p->scene, q->scene))
+        return differ(film, other, err);
+    if (p->guiding && q->guiding && p->guiding != q->guiding)
+        return error_set(err, STATUS_INVALID,
+                         "one is guided, the other is not: they were begun with numbers of samples "
+                         "of which only one is worth a trial of path guiding");
+    return STATUS_OK;
 }
 
 static void add_all_ids(Film *film, const Film *other)
