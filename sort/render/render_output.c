@@ -19,7 +19,10 @@ enum {
     CHANNELS_MAX = 8 + FILM_AOV_FLOATS + 2 * ID_RANKS * FILM_ID_COUNT,
     NAME_MAX_BYTES = 96,
     KEY_MAX_BYTES = 48,
-    METADATA_MAX = 18 + 4 * FILM_ID_COUNT
+    SHOT_METADATA = 5,   /* what add_shot adds at most */
+    MAKING_METADATA = 4, /* what add_making adds at most */
+    OF_ONE_ID = 4,       /* what add_id_metadata adds */
+    METADATA_MAX = 10 + SHOT_METADATA + MAKING_METADATA + OF_ONE_ID * FILM_ID_COUNT
 };
 
 typedef struct Picture {
@@ -31,7 +34,7 @@ typedef struct Picture {
 
 typedef struct Metadata {
     ExrMetadata items[METADATA_MAX];
-    char keys[4 * FILM_ID_COUNT][KEY_MAX_BYTES];
+    char keys[OF_ONE_ID * FILM_ID_COUNT][KEY_MAX_BYTES];
     uint32_t count, key_count;
 } Metadata;
 
@@ -81,16 +84,17 @@ static void add_ids(Picture *p, const Film *film, FilmId id, float *at)
     }
 }
 
-static void add_metadata(Metadata *m, const char *name, const char *value)
-{
-    m->items[m->count++] = (ExrMetadata){.name = name, .value = value};
-}
-
 static ExrMetadata *add_typed(Metadata *m, const char *name, ExrAttributeType type)
 {
+    ASSERT(m->count < METADATA_MAX);
     ExrMetadata *item = &m->items[m->count++];
     *item = (ExrMetadata){.name = name, .type = type};
     return item;
+}
+
+static void add_metadata(Metadata *m, const char *name, const char *value)
+{
+    add_typed(m, name, EXR_ATTRIBUTE_STRING)->value = value;
 }
 
 static void add_float(Metadata *m, const char *name, double value)

@@ -113,6 +113,25 @@ def check_import(folder):
     expect(done.returncode == 0 and not done.stdout, f"an import: {done.returncode}: {done.stderr} {done.stdout}")
 
 
+def check_attributes(folder):
+    """A picture that has all that a header can say: every attribute is there."""
+    scene = package(folder / "s") / "scene.json"
+    words = json.loads(scene.read_text())
+    words["settings"].update(frames_per_second=25, frame=7)
+    words["credits"] = ["someone"]
+    scene.write_text(json.dumps(words))
+    done = run("sort-render", "s", "-o", "a.exr", "--aov", "crypto_object,crypto_material", "--spp", "1", "-q",
+               "--cache", "cache", "--unwatched", folder=folder)
+    expect(done.returncode == 0, f"all attributes: {done.returncode}: {done.stderr}")
+    header = (folder / "a.exr").read_bytes()[:16384]
+    for name in ("software", "sort/samples", "sort/nominalSamples", "sort/seed", "sort/guided", "sort/filter", "sort/cpu",
+                 "sort/sceneHash", "sort/scene", "credits", "worldToCamera", "worldToNDC", "imageCounter", "frame",
+                 "framesPerSecond", "capDate", "utcOffset", "HostComputer", "renderTime"):
+        expect(name.encode() + b"\0" in header, f"the picture has no attribute '{name}'")
+    for name in ("name", "hash", "conversion", "manifest"):
+        expect(header.count(b"/" + name.encode() + b"\0string\0") == 2, f"two layers of identities have no '{name}' each")
+
+
 def check_streams(folder):
     """Standard output that goes to a file is that file, and the cache's folders are the cache's."""
     package(folder / "s")
@@ -389,5 +408,5 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_interim, check_cache_that_cannot_be, check_temporary_folder, check_pipes, check_left_behind,
+run_checks(check_package_writer, check_render, check_import, check_attributes, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_interim, check_cache_that_cannot_be, check_temporary_folder, check_pipes, check_left_behind,
            check_watched_folder)
