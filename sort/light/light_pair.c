@@ -80,7 +80,7 @@ static void store(const TriangleRows *rows, uint32_t first, LightPair *out)
         out->front_b[c] = rows->front[c][second];
     }
     out->area2 = rows->area2[first], out->area2_b = rows->area2[second];
-    out->error_m = maxf(rows->error_m[first], rows->error_m[second]);
+    out->error_m = rows->error_m[first], out->error_b_m = rows->error_m[second];
 }
 
 void light_pairs_place(const Scene *scene, uint32_t instance, const uint32_t *triangles,
@@ -129,7 +129,7 @@ static void load_one(const LightPair *p, TriangleRows *rows)
     fill3(rows->corner, p->corner), fill(rows->area2, p->area2);
     fill3(rows->edge1, p->edge1), fill(rows->error_m, p->error_m);
     fill3(rows->edge2, p->edge2), fill(rows->area2_b, p->area2_b);
-    fill3(rows->edge3, p->edge3);
+    fill3(rows->edge3, p->edge3), fill(rows->error_b_m, p->error_b_m);
     fill3(rows->front, p->front), fill(rows->turn, p->turn);
     fill3(rows->front_b, p->front_b), fill(rows->turn_b, p->turn_b);
 }
@@ -138,14 +138,13 @@ static void load_one(const LightPair *p, TriangleRows *rows)
 static void load_four(const LightPair *const from[4], uint32_t k, TriangleRows *rows)
 {
     const float *vectors[6][4]; /* and the number after each */
-    alignas(64) WideRow instance;
     for (uint32_t i = 0; i < 4; ++i)
         for (uint32_t n = 0; n < 6; ++n)
             vectors[n][i] = (const float *)from[i] + 4 * (size_t)n;
     WideRow *v[6] = {rows->corner, rows->edge1, rows->edge2,
                      rows->edge3,  rows->front, rows->front_b};
-    float *after[6] = {rows->area2, rows->error_m, rows->area2_b,
-                       instance,    rows->turn,    rows->turn_b};
+    float *after[6] = {rows->area2,     rows->error_m, rows->area2_b,
+                       rows->error_b_m, rows->turn,    rows->turn_b};
     for (uint32_t n = 0; n < 6; ++n)
         wide_turn4(vectors[n], k, v[n][0], v[n][1], v[n][2], after[n]);
 }

@@ -14,11 +14,12 @@ typedef struct LightPair {
     float edge2[3];
     float area2_b;
     float edge3[3];
-    uint32_t instance;
+    float error_b_m;
     float front[3];
     float turn;
     float front_b[3];
     float turn_b;
+    uint32_t instance;
     uint32_t triangle[2]; /* of the instance's mesh */
 } LightPair;
 

@@ -238,7 +238,7 @@ static void sample_pairs(const Lights *lights, const LightQueries *queries, cons
     }
     put_row(rows.distance_m, lanes, all, out->distance_m);
     put_row(rows.pdf, lanes, all, out->pdf);
-    put_row(rows.error_m, lanes, all, out->end_error_m);
+    put_row(rows.drawn_error_m, lanes, all, out->end_error_m);
     put_row(rows.b1, lanes, all, out->b1);
     put_row(rows.b2, lanes, all, out->b2);
     put_row(rows.is_backfacing, lanes, all, out->is_backfacing);

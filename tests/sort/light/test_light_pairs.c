@@ -284,6 +284,64 @@ static void test_light_pairs_have_sides(void **state)
     }
 }
 
+/* A triangle next to a sliver, whose plane is known badly: points are drawn on the large one, close to it, too, and rays to them end where
+ * they end at a large triangle. */
+static void test_light_pairs_with_slivers(void **state)
+{
+    (void)state;
+    const float scales[] = {1e-3f, 1.0f, 1e3f};
+    for (uint32_t i = 0; i < 2 * SORT_COUNT_OF(scales); ++i) {
+        float size = scales[i / 2], thin = 1e-5f;
+        uint32_t large = i % 2, drawn = 0;
+        const float positions[] = {0, 0, 0, 1, 0, 0, 1, 0, 1, 0.5f - thin, 0, 0.5f + thin};
+        const uint32_t orders[2][6] = {{0, 1, 2, 0, 2, 3}, {0, 2, 3, 0, 1, 2}};
+        mat4 place = mat4_mul(turn(0.7f), mat4_scale(f3(size, size, size)));
+        SceneFixture *f = fixture_create();
+        fixture_mesh(f, positions, 4, orders[large], 2);
+        fixture_instance(f, 0, fixture_material(f, "m"), place);
+        Lights *lights = make_lights(f, NULL);
+        float3 at = mat4_point(&place, f3(0.7f, 0.02f, 0.3f));
+        assert_int_equal(lights_sight_count(lights), 1);
+        for (uint32_t k = 0; k < 100; ++k) {
+            LightSample s;
+            float2 u = f2(0.01f * ((float)k + 0.5f), 0.4f);
+            if (!lights_sample(lights, at, f3(0, 0, 0), 0.5f, u, &s) || s.triangle != large)
+                continue;
+            ++drawn;
+            assert_true(s.end.error_m > 0.0f && s.end.error_m < 1e-5f * size);
+        }
+        assert_true(drawn > 90);
+        lights_destroy(lights);
+        fixture_destroy(f);
+    }
+}
+
+/* In the plane of one triangle of a bent pair only the other is drawn, and a ray that meets the first counts whole. */
+static void test_light_pairs_seen_in_part(void **state)
+{
+    (void)state;
+    const Mesh *m = &meshes[6];
+    SceneFixture *f = fixture_create();
+    uint32_t mesh = fixture_mesh(f, m->positions, m->vertices, m->indices, m->triangles);
+    fixture_instance(f, mesh, fixture_material(f, "m"), mat4_identity());
+    Lights *lights = make_lights(f, NULL);
+    const LightQuery from = {.position = f3(5, 0, 0.3f)};
+    assert_int_equal(lights_sight_count(lights), 1);
+    for (uint32_t k = 0; k < 100; ++k) {
+        LightSample s;
+        assert_true(lights_sample(lights, from.position, f3(0, 0, 0), 0.5f,
+                                  f2(0.01f * (float)k, 0.01f * (float)(99 - k)), &s));
+        assert_int_equal(s.triangle, 1);
+    }
+    for (uint32_t triangle = 0; triangle < 2; ++triangle) {
+        float pdf = lights_mesh_pdf(lights, &from, 0.5f,
+                                    &(MeshLightHit){0, triangle, 0.3f, 0.3f, f3(-1, 0, 0), 4.0f});
+        assert_true((pdf > 0.0f) == (triangle == 1));
+    }
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
 /* Lamps of a source are drawn by area, a pair as one. */
 static void test_light_pairs_among_lamps(void **state)
 {
@@ -449,6 +507,8 @@ int main(void)
         cmocka_unit_test(test_light_pairs_of_one_source),
         cmocka_unit_test(test_light_pairs_are_sampled_as_they_say),
         cmocka_unit_test(test_light_pairs_have_sides),
+        cmocka_unit_test(test_light_pairs_with_slivers),
+        cmocka_unit_test(test_light_pairs_seen_in_part),
         cmocka_unit_test(test_light_pairs_among_lamps),
         cmocka_unit_test(test_light_pairs_in_any_company),
         cmocka_unit_test(test_light_pairs_keep_strata),
