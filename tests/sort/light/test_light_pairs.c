@@ -342,6 +342,74 @@ static void test_light_pairs_seen_in_part(void **state)
     fixture_destroy(f);
 }
 
+/* The solid angle of the rectangle [x0, x1] x [-w, w] from the point (x, z) at height h over it, of which the far sides bring one part
+ * each. */
+static double rectangle_seen(double x0, double x1, double w, double x, double z, double h)
+{
+    double sum = 0.0;
+    for (int i = 0; i < 4; ++i) {
+        double a = i & 1 ? x1 - x : x0 - x, b = (i & 2 ? w : -w) - z;
+        double part = atan(a * b / (h * sqrt(a * a + b * b + h * h)));
+        sum += (i & 1) == (i >> 1) ? part : -part;
+    }
+    return sum;
+}
+
+/* Lamps next to the point, up to a strip of 1:10^4 at the distance of its width: slices of them, narrow ones near the point, are found as
+ * often as their solid angles say, of a pair and of triangles apart. */
+static void test_light_pairs_next_to_the_point(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 30000, CUTS = 8 };
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    const uint16_t slots[] = {0, 1};
+    const struct {
+        double w, h;
+    } lamps[] = {{1, 1e-2}, {1, 1e-4}, {1e-2, 1e-2}, {1e-3, 1e-3}, {1e-4, 1e-4}, {1e-4, 0.1}};
+    for (uint32_t i = 0; i < 4 * SORT_COUNT_OF(lamps); ++i) {
+        double w = lamps[i / 4].w, h = lamps[i / 4].h, x = 0.3, z = 0.2 * w;
+        float size = i & 1 ? -1e3f : 1.0f, big = fabsf(size), half = (float)w;
+        const float positions[] = {-1, 0, -half, 1, 0, -half, 1, 0, half, -1, 0, half};
+        const double cuts[CUTS] = {-1, x - 10 * h, x - 3 * h, x - h, x, x + 2 * h, x + 6 * h, 1};
+        SceneFixture *f = fixture_create();
+        fixture_mesh(f, positions, 4, meshes[0].indices, 2);
+        const uint32_t materials[] = {fixture_material(f, "m"), fixture_material(f, "n")};
+        fixture_instance(f, 0, materials[0], mat4_scale(f3(size, big, big)));
+        if (i & 2) {
+            f->meshes[0].material_indices = slots;
+            f->instances[0].materials = materials, f->instances[0].material_count = 2;
+        }
+        float3 at = f3(size * (float)x, big * (float)h, big * (float)z);
+        Lights *lights = make_lights(f, NULL);
+        ZTest slices[CUTS - 1] = {{0}};
+        assert_int_equal(lights_sight_count(lights), i & 2 ? 2 : 1);
+        for (uint32_t k = 0; k < SAMPLES; ++k) {
+            LightSample s;
+            float2 u = sampler_2d(&independent, sample_key(3, i, k, 2), 1);
+            assert_true(lights_sample(lights, at, f3(0, 0, 0), 0.5f, u, &s));
+            float pdf = lights_mesh_pdf(
+                lights, &(LightQuery){.position = at}, 0.5f,
+                &(MeshLightHit){s.instance, s.triangle, s.b1, s.b2, s.wi, s.distance_m});
+            assert_true(fabsf(pdf - s.pdf_solid_angle) <= 1e-4f * pdf);
+            double met = (double)s.end.P.x / (double)size;
+            for (uint32_t c = 0; c + 1 < CUTS; ++c)
+                ztest_add(&slices[c], met >= cuts[c] && met < cuts[c + 1]
+                                          ? 1.0 / (double)s.pdf_solid_angle
+                                          : 0.0);
+        }
+        for (uint32_t c = 0; c + 1 < CUTS; ++c) {
+            double begin = fmax(cuts[c], -1.0), end = fmin(cuts[c + 1], 1.0);
+            double seen = begin < end ? rectangle_seen(begin, end, w, x, z, h) : 0.0;
+            if (begin < end && ztest_p_value(&slices[c], seen, 4e-3 * seen) < KIT_SIGNIFICANCE)
+                fail_msg("%g x 1 from %g, %s, slice %u: %g +- %g of %g", w, h,
+                         i & 2 ? "apart" : "a pair", c, slices[c].mean,
+                         ztest_standard_error(&slices[c]), seen);
+        }
+        lights_destroy(lights);
+        fixture_destroy(f);
+    }
+}
+
 /* Lamps of a source are drawn by area, a pair as one. */
 static void test_light_pairs_among_lamps(void **state)
 {
@@ -509,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_light_pairs_have_sides),
         cmocka_unit_test(test_light_pairs_with_slivers),
         cmocka_unit_test(test_light_pairs_seen_in_part),
+        cmocka_unit_test(test_light_pairs_next_to_the_point),
         cmocka_unit_test(test_light_pairs_among_lamps),
         cmocka_unit_test(test_light_pairs_in_any_company),
         cmocka_unit_test(test_light_pairs_keep_strata),
