@@ -308,113 +308,60 @@ static bool sample_shape(const Source *s, const LightShape *shape, const LightQu
 
 /* --- rectangles: all points at once ------------------------------------------------------------------ */
 
-/* Lanes that work on rectangles, which have places [0, count) there. */
-typedef struct Places {
-    uint32_t lane[SSL_BLOCK]; /* unless are_lanes */
-    uint32_t count;
-    bool are_lanes; /* each place is its lane, and what comes to other lanes means nothing */
-} Places;
-
-/* Returns places for the lanes, close together if others have a value, or gaps between them would cost more than moving numbers. */
-static Places places_of(uint16_t lanes, bool others)
-{
-    uint32_t span = 32u - (uint32_t)__builtin_clz(lanes), n = bit_count(lanes);
-    Places at = {.count = span, .are_lanes = !others && 4 * n > 3 * span};
-    if (at.are_lanes)
-        return at;
-    at.count = 0;
-    WIDE_EACH(k, lanes) at.lane[at.count++] = k;
-    return at;
-}
-
-static void take_row(const Places *at, const float *lanes, float *out)
-{
-    if (at->are_lanes)
-        memcpy(out, lanes, sizeof(WideRow));
-    else
-        for (uint32_t n = 0; n < at->count; ++n)
-            out[n] = lanes[at->lane[n]];
-}
-
-static void give_row(const Places *at, const float *places, float *out)
-{
-    if (at->are_lanes)
-        memcpy(out, places, sizeof(WideRow));
-    else
-        for (uint32_t n = 0; n < at->count; ++n)
-            out[at->lane[n]] = places[n];
-}
-
 /* Asks for the rectangles that the lanes have chosen. */
 static void ask_rectangles(const Lights *lights, const LightQueries *queries, const Choice *choice,
-                           uint16_t lanes, const Places *at, RectangleLights *out)
+                           uint16_t lanes, RectangleRows *out)
 {
-    alignas(64) WideRow u;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        u[k] = to_unit(choice->pick.u[k]);
-    take_row(at, u, out->u[0]);
-    take_row(at, queries->u[1], out->u[1]);
-    for (uint32_t c = 0; c < 3; ++c) {
-        take_row(at, queries->position[c], out->position[c]);
-        take_row(at, queries->normal[c], out->normal[c]);
+        out->r[k] = to_unit(choice->pick.u[k]);
+    memcpy(out->s, queries->u[1], sizeof out->s);
+    memcpy(out->position, queries->position, sizeof out->position);
+    memcpy(out->facing, queries->normal, sizeof out->facing);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
+        out->above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
+        out->below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
     }
-    if (at->are_lanes) {
-        memcpy(out->sides, queries->sides, sizeof out->sides);
-        if (lights->count == 1) {
-            const LightShape *shape = &lights->shapes[lights->sources[0].light];
-            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-                out->shape[k] = shape;
-        } else {
-            WIDE_EACH(k, lanes) out->shape[k] = &lights->shapes[choice->source[k]->light];
-        }
-        WIDE_EACH(k, ((1u << at->count) - 1u) & ~(uint32_t)lanes)
-        rectangle_lights_copy(out, k, (uint32_t)__builtin_ctz(lanes));
-        return;
-    }
-    for (uint32_t n = 0; n < at->count; ++n) {
-        out->shape[n] = &lights->shapes[choice->source[at->lane[n]]->light];
-        out->sides[n] = queries->sides[at->lane[n]];
-    }
+    if (lights->count == 1)
+        rectangle_set_shapes(&lights->shapes[lights->sources[0].light], out);
+    else
+        WIDE_EACH(k, lanes)
+    rectangle_set_shape(&lights->shapes[choice->source[k]->light], k, out);
 }
 
-/* Sets the light of the lanes. */
-static void set_rectangles(const Lights *lights, const Choice *choice, uint16_t lanes,
-                           const Places *at, const RectangleLights *from, LightRows *out)
+/* Moves a row to the lanes, or all of it. */
+static void give_row(const float *from, uint16_t lanes, bool all, float *out)
 {
-    for (uint32_t c = 0; c < 3; ++c) {
-        give_row(at, from->wi[c], out->wi[c]);
-        give_row(at, from->end[c], out->end[c]);
-        give_row(at, from->end_n[c], out->end_n[c]);
-    }
-    give_row(at, from->distance_m, out->distance_m);
-    give_row(at, from->pdf, out->pdf);
-    give_row(at, from->end_error_m, out->end_error_m);
-    if (lights->count == 1 && at->are_lanes) {
-        const Spectrum emission = lights->sources[0].emission;
-        for (uint32_t c = 0; c < SPECTRUM_CHANNELS; ++c)
-            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-                out->radiance[c][k] = emission.c[c] * from->beam[k];
-        return;
-    }
-    alignas(64) WideRow beam;
-    give_row(at, from->beam, beam);
-    WIDE_EACH(k, lanes)
-    set_radiance(out, k, spectrum_scale(choice->source[k]->emission, beam[k]));
+    if (all)
+        memcpy(out, from, sizeof(WideRow));
+    else
+        WIDE_EACH(k, lanes) out[k] = from[k];
 }
 
-/* Samples rectangles. others: some lanes have chosen something else. Returns the lanes that contribute. */
+/* Samples rectangles. others: some lanes have chosen something else, and keep what they have. Returns the lanes that contribute. */
 static uint16_t sample_rectangles(const Lights *lights, const LightQueries *queries,
                                   const Choice *choice, uint16_t lanes, bool others, LightRows *out)
 {
-    RectangleLights rectangles;
-    const Places at = places_of(lanes, others);
-    ask_rectangles(lights, queries, choice, lanes, &at, &rectangles);
-    rectangle_lights_sample(&rectangles, at.count);
-    set_rectangles(lights, choice, lanes, &at, &rectangles, out);
-    uint16_t seen = wide_lanes(rectangles.is_seen), there = at.are_lanes ? lanes & seen : 0;
-    for (uint32_t n = 0; n < at.count && !at.are_lanes; ++n)
-        there |= (uint16_t)((seen >> n & 1) << at.lane[n]);
-    return there & wide_nonzero3(out->radiance);
+    RectangleRows rows;
+    ask_rectangles(lights, queries, choice, lanes, &rows);
+    rectangle_sample_run(&rows, lanes);
+    for (uint32_t c = 0; c < 3; ++c) {
+        give_row(rows.wi[c], lanes, !others, out->wi[c]);
+        give_row(rows.end[c], lanes, !others, out->end[c]);
+        give_row(rows.z[c], lanes, !others, out->end_n[c]);
+    }
+    give_row(rows.distance_m, lanes, !others, out->distance_m);
+    give_row(rows.pdf, lanes, !others, out->pdf);
+    give_row(rows.end_error_m, lanes, !others, out->end_error_m);
+    if (lights->count == 1) {
+        const Spectrum emission = lights->sources[0].emission;
+        for (uint32_t c = 0; c < SPECTRUM_CHANNELS; ++c)
+            for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+                out->radiance[c][k] = emission.c[c] * rows.beam[k];
+    } else {
+        WIDE_EACH(k, lanes)
+        set_radiance(out, k, spectrum_scale(choice->source[k]->emission, rows.beam[k]));
+    }
+    return lanes & wide_lanes(rows.is_seen) & wide_nonzero3(out->radiance);
 }
 
 static bool sample_segment(const Lights *lights, const Source *s, uint32_t part, float3 position,

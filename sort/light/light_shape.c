@@ -237,76 +237,37 @@ float light_shape_cos_spread(const LightShape *shape)
     return (float)(c / sqrt(1.0 + c * c));
 }
 
-/* The part of a flat light that is sampled for a point, in its axes. */
+/* The part of a disk that is sampled for a point, in the disk's axes. */
 typedef struct Part {
-    bool is_circle;        /* about x0, y0; else the whole ellipse, or a rectangle */
-    double x0, x1, y0, y1; /* of a rectangle */
-    double radius;         /* of a circle */
+    bool is_circle; /* about x0, y0; else the whole ellipse */
+    double x0, y0, radius;
     double area;
 } Part;
 
-/* A point sees light from within a circle about its foot on the light's plane. Rectangles are cut to the square around
- * that; of a disk and the circle the smaller one is sampled, and what falls beside the other one is dark. False: all of
- * the light is. */
+/* A point sees light from within a circle about its foot on the disk's plane. Of the disk and the circle the smaller one is sampled,
+ * and what falls beside the other one is dark. False: all of the disk is. */
 static bool part_seen(const LightShape *shape, Vec position, double height, Part *out_part)
 {
-    double hx = shape->half_size[0], hy = shape->half_size[1];
-    *out_part = (Part){.x0 = -hx, .x1 = hx, .y0 = -hy, .y1 = hy, .area = light_shape_area(shape)};
+    ASSERT(shape->kind == SCENE_LIGHT_DISK);
+    *out_part = (Part){.area = light_shape_area(shape)};
     if (shape->cot_spread == 0.0)
         return true;
     double reach = height / shape->cot_spread;
     Vec from_centre = sub(position, vec_of_array(shape->centre));
     double x = dot(from_centre, vec_of_array(shape->axis[0]));
     double y = dot(from_centre, vec_of_array(shape->axis[1]));
-    if (!(fabs(x) < hx + reach && fabs(y) < hy + reach))
+    if (!(fabs(x) < shape->half_size[0] + reach && fabs(y) < shape->half_size[1] + reach))
         return false;
-    if (shape->kind == SCENE_LIGHT_DISK) {
-        if (pi * reach * reach < out_part->area)
-            *out_part = (Part){
-                .is_circle = true, .x0 = x, .y0 = y, .radius = reach, .area = pi * reach * reach};
-        return true;
-    }
-    out_part->x0 = fmax(-hx, x - reach), out_part->x1 = fmin(hx, x + reach);
-    out_part->y0 = fmax(-hy, y - reach), out_part->y1 = fmin(hy, y + reach);
-    out_part->area = (out_part->x1 - out_part->x0) * (out_part->y1 - out_part->y0);
-    return out_part->area > 0.0;
+    if (pi * reach * reach < out_part->area)
+        *out_part = (Part){
+            .is_circle = true, .x0 = x, .y0 = y, .radius = reach, .area = pi * reach * reach};
+    return true;
 }
 
-static bool is_in_part(const LightShape *shape, const Part *part, double x, double y)
+static bool is_in_part(const Part *part, double x, double y)
 {
-    if (shape->kind == SCENE_LIGHT_RECTANGLE)
-        return x >= part->x0 && x <= part->x1 && y >= part->y0 && y <= part->y1;
     double dx = x - part->x0, dy = y - part->y0;
     return !part->is_circle || dx * dx + dy * dy <= part->radius * part->radius;
-}
-
-/* --- rectangle by solid angle --------------------------------------------------------------- */
-
-/* The part of it that is sampled, relative to the foot of the eye, as spherical_rectangle takes it. */
-typedef struct Window {
-    double x0, x1, y0, y1, depth;
-} Window;
-
-/* A surface in the axes of a window. */
-static RectangleSurface surface_of(const LightShape *shape, const LightQuery *from)
-{
-    Vec n = vec_of(from->normal);
-    Vec to_centre = sub(vec_of_array(shape->centre), vec_of(from->position));
-    double z = dot(n, vec_of_array(shape->axis[2]));
-    return (RectangleSurface){.x = dot(n, vec_of_array(shape->axis[0])),
-                              .y = dot(n, vec_of_array(shape->axis[1])),
-                              .z = dot(to_centre, vec_of_array(shape->axis[2])) < 0.0 ? -z : z,
-                              .above = from->sides & SKY_ABOVE ? 1.0 : 0.0,
-                              .below = from->sides & SKY_BELOW ? 1.0 : 0.0};
-}
-
-static Window window_of(const LightShape *shape, const Part *part, Vec position)
-{
-    Vec to_centre = sub(vec_of_array(shape->centre), position);
-    double x = dot(to_centre, vec_of_array(shape->axis[0]));
-    double y = dot(to_centre, vec_of_array(shape->axis[1]));
-    double depth = fabs(dot(to_centre, vec_of_array(shape->axis[2])));
-    return (Window){x + part->x0, x + part->x1, y + part->y0, y + part->y1, depth};
 }
 
 /* --- sampling ------------------------------------------------------------------------------- */
@@ -416,13 +377,11 @@ static bool sample_disk(const LightShape *shape, Vec p, float2 u, float3 *out_wi
 static bool sample_rectangle(const LightShape *shape, const LightQuery *from, float2 u,
                              float3 *out_wi, float *out_distance_m, float *out_pdf_solid_angle)
 {
-    RectangleLights one;
-    one.shape[0] = shape;
-    one.u[0][0] = u.x, one.u[1][0] = u.y;
-    one.sides[0] = from->sides;
-    wide_set3(one.position, 0, from->position);
-    wide_set3(one.normal, 0, from->normal);
-    rectangle_lights_sample(&one, 1);
+    RectangleRows one;
+    rectangle_set_shape(shape, 0, &one);
+    rectangle_set_point(from, 0, &one);
+    one.r[0] = u.x, one.s[0] = u.y;
+    rectangle_sample_run(&one, 1);
     *out_wi = wide_get3(one.wi, 0);
     *out_distance_m = one.distance_m[0];
     *out_pdf_solid_angle = one.pdf[0];
@@ -457,19 +416,16 @@ SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 
         .P = P, .n = n, .error_m = LIGHT_SHAPE_ROUNDING * (place + distance_m) + error};
 }
 
-/* The density of a direction to a rectangle that is sampled by solid angle; 0: it is sampled by area. */
-static float window_pdf(const LightShape *shape, const LightQuery *from, const Window *at,
-                        float3 direction, float distance_m)
+static float rectangle_pdf(const LightShape *shape, const LightQuery *from, float3 direction,
+                           float distance_m)
 {
-    SphericalRectangle r = spherical_rectangle(at->x0, at->x1, at->y0, at->y1, at->depth);
-    if (!(r.solid_angle > RECTANGLE_SOLID_ANGLE_MIN_SR))
-        return 0.0f;
-    RectangleSurface surface = surface_of(shape, from);
-    Bilinear cosine = spherical_rectangle_cosine(&r, &surface);
-    double x = (double)distance_m * dot(vec_of(direction), vec_of_array(shape->axis[0]));
-    double y = (double)distance_m * dot(vec_of(direction), vec_of_array(shape->axis[1])), u, v;
-    spherical_rectangle_find(&r, x, y, &u, &v);
-    return (float)(bilinear_density(&cosine, u, v) / r.solid_angle);
+    RectangleRows one;
+    rectangle_set_shape(shape, 0, &one);
+    rectangle_set_point(from, 0, &one);
+    wide_set3(one.wi, 0, direction);
+    one.distance_m[0] = distance_m;
+    rectangle_density_run(&one, 1);
+    return one.pdf[0];
 }
 
 float light_shape_pdf(const LightShape *shape, const LightQuery *from, float3 direction,
@@ -486,21 +442,15 @@ float light_shape_pdf(const LightShape *shape, const LightQuery *from, float3 di
         double d = sqrt(dot(to_centre, to_centre));
         return (float)facing_pdf(shape, d, fmin(1.0, dot(to_centre, vec_of(direction)) / d));
     }
+    if (shape->kind == SCENE_LIGHT_RECTANGLE)
+        return rectangle_pdf(shape, from, direction, distance_m);
     double height = bright_height(shape, p);
     Part part;
     if (!(height > 0.0) || !part_seen(shape, p, height, &part))
         return 0.0f;
-    if (shape->cot_spread != 0.0) {
-        Vec met = sub(madd(p, (double)distance_m, vec_of(direction)), vec_of_array(shape->centre));
-        if (!is_in_part(shape, &part, dot(met, vec_of_array(shape->axis[0])),
-                        dot(met, vec_of_array(shape->axis[1]))))
-            return 0.0f;
-    }
-    if (shape->kind == SCENE_LIGHT_RECTANGLE) {
-        Window at = window_of(shape, &part, p);
-        float pdf = window_pdf(shape, from, &at, direction, distance_m);
-        if (pdf > 0.0f)
-            return pdf;
-    }
+    Vec met = sub(madd(p, (double)distance_m, vec_of(direction)), vec_of_array(shape->centre));
+    if (!is_in_part(&part, dot(met, vec_of_array(shape->axis[0])),
+                    dot(met, vec_of_array(shape->axis[1]))))
+        return 0.0f;
     return (float)area_pdf(&part, (double)distance_m, height);
 }

@@ -1,7 +1,7 @@
 /* The lights that are surfaces: rectangle, disk (or ellipse), sphere, and points and spots that have a
  * radius. Geometry only, for the sampler (light.c) and
- * for the intersector (sort/accel), so that both mean the same surface. In double precision: a lamp
- * seen from far away is a small angle, and the solid angles below are differences.
+ * for the intersector (sort/accel), so that both mean the same surface. In double precision, but for samples of rectangles
+ * (rectangle.ssl): a lamp seen from far away is a small angle.
  *
  * A shape has a bright side, toward -z of the light (outward for spheres; both for two-sided ones).
  * Seen from the dark side it does not exist.
@@ -59,9 +59,8 @@ float light_shape_beam(const LightShape *shape, float3 wi);
 float light_shape_cos_spread(const LightShape *shape);
 
 /* A direction from a point to the bright surface, with its density in solid angle. Uniform in solid
- * angle for spheres [Shirley1996], times the cosine at the point, nearly, for rectangles [Urena2013] [Hart2020]; uniform in
- * area for disks, and for rectangles too small or far for the former. False: nothing bright is seen from there, or at the
- * end of this direction. */
+ * angle for spheres [Shirley1996], times the cosine at the point, nearly, for rectangles [Hart2020]; uniform in area for disks. False:
+ * nothing bright is seen from there, or at the end of this direction. */
 bool light_shape_sample(const LightShape *shape, const LightQuery *from, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle);
 /* The rounding of the point below, by its distance and place. */

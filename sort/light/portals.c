@@ -106,14 +106,13 @@ static void find_groups(const PortalTree *tree, const LightQuery *from, Cut *out
 
 /* Rectangles that wait for being weighed, and which groups of which lanes they are. */
 typedef struct Gathered {
-    RectangleLights rows;
+    RectangleRows rows;
     uint32_t lane[SSL_BLOCK], group[SSL_BLOCK], count;
 } Gathered;
 
 static void weigh(Gathered *g, PortalGroups *out)
 {
-    if (g->count > 0)
-        rectangle_lights_irradiance(&g->rows, g->count);
+    rectangle_irradiance_run(&g->rows, (uint16_t)((1u << g->count) - 1u));
     for (uint32_t n = 0; n < g->count; ++n)
         out->weight[g->group[n]][g->lane[n]] = g->rows.irradiance[n];
     g->count = 0;
@@ -123,10 +122,9 @@ static void weigh(Gathered *g, PortalGroups *out)
 static void gather(const PortalPoints *at, uint32_t k, const LightShape *shape, Gathered *out)
 {
     uint32_t n = out->count++;
-    out->rows.shape[n] = shape;
-    wide_set3(out->rows.position, n, wide_get3(at->position, k));
-    wide_set3(out->rows.normal, n, wide_get3(at->normal, k));
-    out->rows.sides[n] = at->sides[k];
+    const LightQuery from = query_at(at, k);
+    rectangle_set_shape(shape, n, &out->rows);
+    rectangle_set_point(&from, n, &out->rows);
     out->lane[n] = k;
 }
 
@@ -220,16 +218,16 @@ void portals_draw(const Portals *portals, const PortalPoints *at, const PortalGr
         out_draws->pdf[k] = 0.0f;
         if (portal == PORTAL_NONE)
             continue;
-        points.rows.u[0][points.count] = left, points.rows.u[1][points.count] = u[1][k];
+        points.rows.r[points.count] = left, points.rows.s[points.count] = u[1][k];
         gather(at, k, &portals->shapes[portal], &points);
         out_draws->portal[k] = portal;
     }
     if (points.count == 0)
         return;
-    rectangle_lights_sample(&points.rows, points.count);
+    rectangle_sample_run(&points.rows, (uint16_t)((1u << points.count) - 1u));
     for (uint32_t n = 0; n < points.count; ++n) {
         uint32_t k = points.lane[n];
-        if (!points.rows.is_seen[n] || !(points.rows.pdf[n] > 0.0f)) {
+        if (!points.rows.is_seen[n]) {
             out_draws->portal[k] = PORTAL_NONE;
             continue;
         }

@@ -1,53 +1,47 @@
 #include "sort/light/rectangle_light.h"
 
-#include "base/check.h"
-#include <string.h>
-
-/* CPUs that have no classes run the first one. */
-static void (*const codes[WIDE_CLASSES])(RectangleLights *lights, uint32_t count) = {
-#if defined(__x86_64__)
-    rectangle_light_rows, rectangle_light_rows_v3, rectangle_light_rows_v4
-#else
-    rectangle_light_rows, rectangle_light_rows, rectangle_light_rows
-#endif
-};
-
-static void (*const irradiance_codes[WIDE_CLASSES])(RectangleLights *lights, uint32_t count) = {
-#if defined(__x86_64__)
-    rectangle_irradiance_rows, rectangle_irradiance_rows_v3, rectangle_irradiance_rows_v4
-#else
-    rectangle_irradiance_rows, rectangle_irradiance_rows, rectangle_irradiance_rows
-#endif
-};
-
-void rectangle_lights_copy(RectangleLights *lights, uint32_t to, uint32_t from)
+void rectangle_set_shape(const LightShape *shape, uint32_t lane, RectangleRows *rows)
 {
-    lights->shape[to] = lights->shape[from];
-    lights->sides[to] = lights->sides[from];
-    lights->u[0][to] = lights->u[0][from], lights->u[1][to] = lights->u[1][from];
     for (uint32_t c = 0; c < 3; ++c) {
-        lights->position[c][to] = lights->position[c][from];
-        lights->normal[c][to] = lights->normal[c][from];
+        rows->centre[c][lane] = (float)shape->centre[c];
+        rows->x[c][lane] = (float)shape->axis[0][c];
+        rows->y[c][lane] = (float)shape->axis[1][c];
+        rows->z[c][lane] = (float)shape->axis[2][c];
     }
+    rows->half_x[lane] = (float)shape->half_size[0],
+    rows->half_y[lane] = (float)shape->half_size[1];
+    rows->cot_spread[lane] = (float)shape->cot_spread;
+    rows->spread_scale[lane] = (float)shape->spread_scale;
+    rows->plane_error[lane] = (float)shape->plane_error;
+    rows->is_two_sided[lane] = shape->is_two_sided;
 }
 
-/* Fills up the last vector with copies, and returns the count with them: loops of vectors have no rest then. */
-static uint32_t pad(RectangleLights *lights, uint32_t count)
+static void fill(WideRow row, double value)
 {
-    uint32_t padded = (count + 3) & ~3u;
-    ASSERT(count > 0 && count <= SSL_BLOCK);
-    for (uint32_t k = count; k < padded; ++k)
-        rectangle_lights_copy(lights, k, 0);
-    return padded;
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        row[k] = (float)value;
 }
 
-void rectangle_lights_sample(RectangleLights *lights, uint32_t count)
+void rectangle_set_shapes(const LightShape *shape, RectangleRows *rows)
 {
-    codes[wide_class_here()](lights, pad(lights, count));
+    for (uint32_t c = 0; c < 3; ++c) {
+        fill(rows->centre[c], shape->centre[c]);
+        fill(rows->x[c], shape->axis[0][c]);
+        fill(rows->y[c], shape->axis[1][c]);
+        fill(rows->z[c], shape->axis[2][c]);
+    }
+    fill(rows->half_x, shape->half_size[0]), fill(rows->half_y, shape->half_size[1]);
+    fill(rows->cot_spread, shape->cot_spread);
+    fill(rows->spread_scale, shape->spread_scale);
+    fill(rows->plane_error, shape->plane_error);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        rows->is_two_sided[k] = shape->is_two_sided;
 }
 
-void rectangle_lights_irradiance(RectangleLights *lights, uint32_t count)
+void rectangle_set_point(const LightQuery *from, uint32_t lane, RectangleRows *rows)
 {
-    memset(lights->u, 0, sizeof lights->u);
-    irradiance_codes[wide_class_here()](lights, pad(lights, count));
+    wide_set3(rows->position, lane, from->position);
+    wide_set3(rows->facing, lane, from->normal);
+    rows->above[lane] = from->sides & SKY_ABOVE ? 1.0f : 0.0f;
+    rows->below[lane] = from->sides & SKY_BELOW ? 1.0f : 0.0f;
 }
