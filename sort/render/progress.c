@@ -39,9 +39,9 @@ static void show_bar(const Progress *p, bool is_last)
         bar[i] = (double)i < done * BAR_WIDTH ? '#' : '-';
     bar[BAR_WIDTH] = 0;
     format_time(elapsed, passed);
-    format_time(done > 0.0 ? elapsed / done - elapsed : 0.0, left);
+    format_time(state.left_s, left);
     fprintf(p->out, "\r[%s] %5.1f %%  %s, %s left  %.2f M rays/s  textures %s of %s\033[K", bar,
-            100.0 * done, passed, done > 0.0 ? left : "?",
+            100.0 * done, passed, state.left_s >= 0.0 ? left : "?",
             elapsed > 0 ? (double)state.rays * 1e-6 / elapsed : 0.0,
             cli_format_size(state.texture_bytes, textures),
             cli_format_size(state.texture_budget_bytes, budget));
@@ -61,7 +61,7 @@ static void show_json(const Progress *p)
     json_write_string(&w, "event", "progress");
     json_write_double(&w, "done", done);
     json_write_double(&w, "elapsed_s", elapsed);
-    json_write_double(&w, "left_s", done > 0.0 ? elapsed / done - elapsed : -1.0);
+    json_write_double(&w, "left_s", state.left_s);
     json_write_u64(&w, "rays", state.rays);
     json_write_u64(&w, "texture_bytes", state.texture_bytes);
     json_write_u64(&w, "texture_budget_bytes", state.texture_budget_bytes);

@@ -597,6 +597,7 @@ static void forget_run(Render *r)
     r->earlier_s = 0.0;
     r->is_out_of_time = r->is_part_of_round = false;
     atomic_store(&r->paths_done, 0);
+    atomic_store(&r->passes_ns, 0);
     atomic_store(&r->rays_done, 0);
     atomic_store(&r->is_wide, false);
     material_set_clear_faults(r->materials);
@@ -672,12 +673,24 @@ TexCache *render_textures(Render *r)
     return r->textures;
 }
 
+/* Returns the seconds that are left once `done` paths are done. */
+static double seconds_left(const Render *r, uint64_t done)
+{
+    uint64_t passes_ns = atomic_load(&r->passes_ns);
+    if (passes_ns == 0 || done <= r->paths_before)
+        return r->path_count > done ? -1.0 : 0.0;
+    double to_do = r->path_count > done ? (double)(r->path_count - done) : 0.0;
+    return clock_seconds_since(passes_ns) * to_do / (double)(done - r->paths_before);
+}
+
 RenderProgress render_progress(const Render *r)
 {
     TexStats textures;
+    uint64_t done = atomic_load(&r->paths_done);
     texcache_stats(r->textures, &textures);
-    return (RenderProgress){.paths_done = atomic_load(&r->paths_done),
+    return (RenderProgress){.paths_done = done,
                             .paths_total = r->path_count,
+                            .left_s = seconds_left(r, done),
                             .rays = atomic_load(&r->rays_done),
                             .texture_bytes = textures.bytes_now,
                             .texture_budget_bytes = textures.budget_bytes};

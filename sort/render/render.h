@@ -45,8 +45,8 @@ typedef struct RenderOptions {
     RenderCrop crop;                   /* all 0: the whole frame */
     bool
         wants_short_passes; /* few samples at a time all over the picture, at the price of texture reads */
-    /* No pass (schedule.h; a short one) begins that would end after this, by the time that
-     * passes took so far; 0: none. What the film's range says then depends on the clock. */
+    /* No pass (schedule.h; a short one) but the first begins that would end after this, counted from the begin of render_run with
+     * what it learns, by the time that passes took so far; 0: none. What the film's range says then depends on the clock. */
     double time_limit_s;
     float
         adaptive_error; /* pixels stop when film_judge finds them this good, exposed; 0: none does */
@@ -143,6 +143,7 @@ TexCache *render_textures(Render *render);
 /* While it runs, any thread. */
 typedef struct RenderProgress {
     uint64_t paths_done, paths_total;
+    double left_s; /* at the pace of the passes of this run; -1: not known yet */
     uint64_t rays;
     uint64_t texture_bytes, texture_budget_bytes;
 } RenderProgress;

@@ -50,6 +50,8 @@ struct Render {
     uint64_t run_begin;          /* the first job of this run */
     double earlier_s;            /* seconds that earlier runs took */
     uint64_t start_ns, quiet_ns; /* when it began; when `quiet` is due, UINT64_MAX: never */
+    _Atomic uint64_t passes_ns;  /* when its passes began, after what it learns; 0: not yet */
+    uint64_t paths_before;       /* that were done then; to be read if passes_ns is not 0 */
     bool is_out_of_time;
     bool is_part_of_round; /* its pixels were judged by render_follow, and are not again */
 

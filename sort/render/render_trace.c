@@ -141,8 +141,8 @@ static bool would_be_late(const Render *r, uint64_t job)
         return false;
     ASSERT(job > r->run_begin);
     double passes = (double)(job - r->run_begin) / tiles;
-    double elapsed_s = clock_seconds_since(r->start_ns);
-    return elapsed_s + elapsed_s / passes > r->options.time_limit_s;
+    double pass_s = clock_seconds_since(atomic_load(&r->passes_ns)) / passes;
+    return clock_seconds_since(r->start_ns) + pass_s > r->options.time_limit_s;
 }
 
 /* Returns whether passes should be widened: more tiles have been read than fit, so that each pass would read them again.
@@ -357,6 +357,8 @@ Status render_run(Render *r, Error *err)
         r->running = &r->schedule;
         r->running_shared = &r->shared;
         r->run_begin = r->schedule.next;
+        r->paths_before = atomic_load(&r->paths_done);
+        atomic_store(&r->passes_ns, clock_now_ns());
         render_announce(r, "rendering");
         status = run_schedules(r, err);
     }

@@ -391,6 +391,84 @@ static void test_stops_when_time_is_up(void **state)
     render_destroy(range);
 }
 
+/* What a render learns first takes of the limit, but is no measure of its passes. */
+static void test_stops_no_sooner_than_a_pass_before_the_limit(void **state)
+{
+    const Kit *kit = *state;
+    RenderOptions options = kit_options(kit);
+    RenderStats stats;
+    options.guiding = 1 + SCENE_GUIDING_ON;
+    options.width_px = options.height_px = 8;
+    SETTING_SET(options.settings, samples, 4);
+    Render *render = kit_render(kit, &options);
+    render_stats(render, &stats);
+    render_destroy(render);
+    assert_true(stats.guide.training_s > 0.0);
+    options.time_limit_s = 1.8 * stats.guide.training_s;
+    SETTING_SET(options.settings, samples, 1 << 20);
+    render = kit_render(kit, &options);
+    render_stats(render, &stats);
+    double passes_s = stats.render_s - stats.guide.training_s;
+    if (stats.render_s + passes_s < options.time_limit_s)
+        fail_msg("a render of %g s, of which %g s are passes, stops %g s before its limit",
+                 stats.render_s, passes_s, options.time_limit_s - stats.render_s);
+    render_destroy(render);
+}
+
+typedef struct Pace {
+    uint64_t start_ns;
+    RenderProgress seen;
+    double elapsed_s;
+} Pace;
+
+static Status look_at_pace(void *data, Render *render, Error *err)
+{
+    Pace *pace = data;
+    (void)err;
+    if (pace->elapsed_s == 0.0) {
+        pace->elapsed_s = clock_seconds_since(pace->start_ns);
+        pace->seen = render_progress(render);
+    }
+    return STATUS_OK;
+}
+
+/* The samples of earlier runs took none of the time of this one. */
+static void test_stops_leave_the_pace_of_a_run_its_own(void **state)
+{
+    const Kit *kit = *state;
+    RenderOptions options = kit_options(kit);
+    char path[PATH_BYTES];
+    Error err = {0};
+    Film *film;
+    Pace pace = {.elapsed_s = 0.0};
+    SETTING_SET(options.settings, samples, 2048);
+    options.sample_end = 256;
+    Render *render = kit_render(kit, &options);
+    kit_path(kit, "pace.film", path);
+    ok(film_write_partial(render_film(render), path, &err), &err);
+    render_destroy(render);
+    options.sample_end = 0;
+    options.wants_short_passes = true;
+    options.quiet = look_at_pace;
+    options.quiet_data = &pace;
+    options.quiet_first_s = 0.01;
+    options.quiet_interval_s = 1000.0;
+    render = create(&options);
+    ok(film_read_partial(path, &film, &err), &err);
+    ok(render_resume(render, film, &err), &err);
+    uint64_t before = render_progress(render).paths_done;
+    assert_true(before > 0 && render_progress(render).left_s < 0.0);
+    pace.start_ns = clock_now_ns();
+    ok(render_run(render, &err), &err);
+    assert_true(render_progress(render).left_s == 0.0);
+    render_destroy(render);
+    assert_true(pace.elapsed_s > 0.0 && pace.seen.paths_done > before);
+    double per_path = pace.elapsed_s / (double)(pace.seen.paths_done - before);
+    double left = per_path * (double)(pace.seen.paths_total - pace.seen.paths_done);
+    if (pace.seen.left_s > 1.01 * left || pace.seen.left_s < 0.3 * left)
+        fail_msg("%g s are said to be left instead of about %g s", pace.seen.left_s, left);
+}
+
 /* --- adaptive ------------------------------------------------------------------------------------- */
 
 static double mean_of(const float *rgba, uint32_t count)
@@ -452,6 +530,8 @@ int main(void)
         cmocka_unit_test(test_stops_options_are_checked),
         cmocka_unit_test(test_stops_at_the_edge_of_a_crop),
         cmocka_unit_test(test_stops_when_time_is_up),
+        cmocka_unit_test(test_stops_no_sooner_than_a_pass_before_the_limit),
+        cmocka_unit_test(test_stops_leave_the_pace_of_a_run_its_own),
         cmocka_unit_test(test_stops_where_pixels_are_good_enough),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
