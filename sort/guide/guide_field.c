@@ -390,20 +390,21 @@ static void record_light(GuideField *f, uint32_t region, const GuideRecord *r, u
 }
 
 /* Records the second moment that the estimate would have by each mixture: the square, times what was drawn over what
- * would be drawn. The first of the mixtures is the surface's own sampling. */
+ * would be drawn. The first of the mixtures is the surface's own sampling. Squares are of estimates relative to the mean radiance. */
 static void record_moments(GuideField *f, GuideTally *tally, const GuideRecord *r)
 {
-    float square = r->estimate * r->estimate;
+    const float square_to_units = 0x1p20f;
+    float relative = r->estimate * f->to_units * 0x1p-20f, square = relative * relative;
     add(&tally->mixed, 1);
     if (r->estimate == 0.0f)
         return;
-    add(&tally->moment[0], units(square * (r->pdf / r->bsdf_pdf), f->to_units));
+    add(&tally->moment[0], units(square * (r->pdf / r->bsdf_pdf), square_to_units));
     for (uint32_t c = 1; c < GUIDE_CHANCES; ++c) {
         float chance = guide_chances[c] * r->share;
         float pdf = (1.0f - chance) * r->bsdf_pdf + chance * r->guide_pdf;
         float light = fabsf(r->estimate), logarithm = rt_log(pdf / r->bsdf_pdf);
         uint64_t size = units(light * fabsf(logarithm), f->to_units);
-        add(&tally->moment[c], units(square * (r->pdf / pdf), f->to_units));
+        add(&tally->moment[c], units(square * (r->pdf / pdf), square_to_units));
         add(&tally->likelihood[c], logarithm < 0.0f ? 0 - size : size);
     }
 }

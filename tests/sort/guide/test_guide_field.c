@@ -18,17 +18,22 @@ static float number(uint64_t *state)
     return (float)(*state >> 40) * 0x1p-24f;
 }
 
-static GuideField *make_field(float scale, uint64_t memory_bytes)
+static GuideField *make_bright_field(float scale, float radiance, uint64_t memory_bytes)
 {
     GuideField *field;
     Error err = {0};
     GuideFieldDesc desc = {.size_bytes = sizeof desc,
                            .low = f3_splat(-scale),
                            .size = f3_splat(2.0f * scale),
-                           .radiance = 0.37f,
+                           .radiance = radiance,
                            .memory_bytes = memory_bytes};
     assert_int_equal(guide_field_create(&desc, &field, &err), STATUS_OK);
     return field;
+}
+
+static GuideField *make_field(float scale, uint64_t memory_bytes)
+{
+    return make_bright_field(scale, 0.37f, memory_bytes);
 }
 
 static GuideField *next_field(GuideField *field)
@@ -339,6 +344,34 @@ static void test_memory_has_a_limit(void **unused)
     guide_field_destroy(field);
 }
 
+/* Returns what a field that knows where light comes from leaves of the second moment, in a scene of this brightness. */
+static double moment_left(float brightness)
+{
+    GuideField *field = make_bright_field(1.0f, 0.37f * brightness, 1 << 20);
+    uint64_t state = 6;
+    for (uint32_t i = 0; i < 10000; ++i) {
+        GuideRecord r = draw_record(1.0f, &state);
+        r.share = 1.0f;
+        r.guide_pdf = r.radiance > 1.0f ? 6.0f : 0.02f;
+        r.radiance *= brightness;
+        r.estimate *= brightness;
+        guide_field_record(field, &r);
+    }
+    field = next_field(field);
+    GuideStats stats = guide_field_stats(field);
+    guide_field_destroy(field);
+    return stats.guided / stats.unguided;
+}
+
+static void test_gain_does_not_depend_on_brightness(void **unused)
+{
+    (void)unused;
+    const double left = moment_left(1.0f);
+    assert_true(left > 0.01 && left < 0.5);
+    for (int exponent = -60; exponent <= 60; exponent += 12)
+        assert_true(fabs(moment_left(ldexpf(1.0f, exponent)) - left) < 1e-9);
+}
+
 static void test_bad_records_are_left_out(void **unused)
 {
     (void)unused;
@@ -371,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_lanes_are_apart),
         cmocka_unit_test(test_near_things_are_met_from_all_places),
         cmocka_unit_test(test_memory_has_a_limit),
+        cmocka_unit_test(test_gain_does_not_depend_on_brightness),
         cmocka_unit_test(test_bad_records_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
