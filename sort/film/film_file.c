@@ -188,11 +188,11 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
 {
     if (memcmp(h->magic, file_magic, sizeof file_magic) != 0)
         return error_set_at(err, STATUS_FORMAT, path, "not a partial result");
-    if (h->version != FILE_VERSION || h->header_bytes != sizeof *h)
+    if (h->version != FILE_VERSION)
         return error_set_at(err, STATUS_UNSUPPORTED, path,
                             "partial result of version %u; this build reads version %d", h->version,
                             FILE_VERSION);
-    if (h->crc != header_crc(h))
+    if (h->header_bytes != sizeof *h || h->crc != header_crc(h))
         return error_set_at(err, STATUS_FORMAT, path, "the header is damaged");
     if (memcmp(h->accumulator, file_accumulator, sizeof file_accumulator) != 0)
         return error_set_at(err, STATUS_UNSUPPORTED, path, "sums are stored in another format");

@@ -639,7 +639,7 @@ static void test_film_damaged_files_are_refused(void **state)
     for (size_t i = 0; i < size; i = i < 64 || i > size - 8 ? i + 1 : i + 241) {
         data[i] ^= 0x10;
         assert_int_equal(file_write(temp.path, data, size, &err), STATUS_OK);
-        check_read(temp.path, i >= 8 && i < 16 ? STATUS_UNSUPPORTED : STATUS_FORMAT);
+        check_read(temp.path, i >= 8 && i < 12 ? STATUS_UNSUPPORTED : STATUS_FORMAT);
         data[i] ^= 0x10;
     }
     static const size_t cuts[] = {0, 1, 7, 100, 1000, 2000};
