@@ -338,6 +338,22 @@ static Status refine_accel(Render *r, Error *err)
     return status;
 }
 
+/* Whether there are samples to take: a render that goes on may have them all, or be good enough. */
+static bool has_samples_to_take(Render *r)
+{
+    const Schedule *s = &r->schedule;
+    return (s->next < schedule_job_count(s) || s->sample_end < r->sample_end) && !is_good_enough(r);
+}
+
+/* Prepares for samples, and learns of the scene what they need. */
+static Status prepare(Render *r, Error *err)
+{
+    TRY(refine_accel(r, err));
+    TRY(render_look_for_lights(r, err));
+    TRY(render_try_caustics(r, err));
+    return render_train(r, err);
+}
+
 Status render_run(Render *r, Error *err)
 {
     uint64_t cpu_start = clock_process_cpu_ns();
@@ -346,13 +362,7 @@ Status render_run(Render *r, Error *err)
     atomic_store(&r->fibers_wanted, r->fiber_limit.limit);
     r->schedule.may_begin = may_begin;
     r->schedule.data = r;
-    Status status = refine_accel(r, err);
-    if (status == STATUS_OK)
-        status = render_look_for_lights(r, err);
-    if (status == STATUS_OK)
-        status = render_try_caustics(r, err);
-    if (status == STATUS_OK)
-        status = render_train(r, err);
+    Status status = has_samples_to_take(r) ? prepare(r, err) : STATUS_OK;
     if (status == STATUS_OK) {
         r->running = &r->schedule;
         r->running_shared = &r->shared;

@@ -370,6 +370,10 @@ static void test_a_render_goes_on_with_the_same_field(void **state)
     SETTING_SET(options.settings, samples, 64);
     assert_same(whole, go_on(*state, options, 128, 128, &stats), "continued to more samples");
     assert_true(stats.guide.is_used);
+    options.sample_end = 16;
+    whole = kit_render_bits(*state, &options, NULL);
+    assert_same(whole, go_on(*state, options, 64, 16, &stats), "continued to no more samples");
+    assert_int_equal(stats.guide.training_paths, 0);
 }
 
 /* What was decided for the first samples holds for those that follow. */
