@@ -232,7 +232,9 @@ struct TexCache {
     _Atomic(TextureBlock *) blocks[TEXTURE_BLOCK_COUNT];
 
     Mutex lock;
-    Cond work; /* signalled when the queue has grown, or at the end */
+    Cond work;               /* signalled by tile_wake_reader, or at the end */
+    uint32_t readers_idle;   /* I/O threads that sleep on `work`, but for those that were woken */
+    uint32_t readers_waking; /* that were woken and do not run yet */
     /* signalled when pins, slots, readers, queued_count or turns have changed */
     Cond changed;
     _Atomic uint32_t sleepers; /* threads that wait for `changed` for another reason than readers */
@@ -322,6 +324,10 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
 /* Returns how many tiles of that size may be requested without a waiter at a time. Loading more than memory can
  * hold would evict what was just loaded. */
 uint32_t cache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes);
+
+/* Wakes an I/O thread for a request, unless one that was woken is still on its way: that one takes the request, or wakes the next
+ * thread when it leaves requests behind. So a thread that is quicker than the next one's wake takes all. The caller holds the lock. */
+void tile_wake_reader(TexCache *c);
 
 /* The calls below are made by I/O threads, under the lock. */
 /* Takes the next request of the batch, ordered by file and position, together with the requests for the tiles

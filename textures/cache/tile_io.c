@@ -407,6 +407,17 @@ static void serve_run(IoThread *io, const uint32_t *requests, uint32_t count)
         serve(io, requests[i], i == 0 ? begin_ns : clock_now_ns());
 }
 
+/* Sleeps until there may be a request. Called and returns with the lock held. */
+static void await_work(TexCache *c)
+{
+    ++c->readers_idle;
+    cond_wait(&c->work, &c->lock);
+    if (c->readers_waking > 0)
+        --c->readers_waking;
+    else
+        --c->readers_idle; /* nobody has woken it */
+}
+
 void tile_io_run(void *io_thread)
 {
     IoThread *io = io_thread;
@@ -416,7 +427,7 @@ void tile_io_run(void *io_thread)
         uint32_t requests[RUN_TILES_MAX];
         uint32_t count = tile_queue_pop(c, requests);
         if (count == 0)
-            cond_wait(&c->work, &c->lock);
+            await_work(c);
         else
             serve_run(io, requests, count);
     }

@@ -16,6 +16,15 @@ static bool is_retry_due(uint32_t entry)
     return f.rounds > 0 && ((now - f.when) & FAILED_TICK_MASK) <= FAILED_TICK_MASK / 2;
 }
 
+void tile_wake_reader(TexCache *c)
+{
+    if (c->readers_idle == 0 || c->readers_waking > 0)
+        return;
+    --c->readers_idle;
+    ++c->readers_waking;
+    cond_signal(&c->work);
+}
+
 /* Takes a free request for a tile whose entry is EMPTY or FAILED. The caller holds the lock. */
 static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint32_t entry)
 {
@@ -39,7 +48,7 @@ static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint3
     c->queue_last = request;
     ++texture->queued_count;
     atomic_store(&texture->entries[tile].word, entry_make(ENTRY_QUEUED, request));
-    cond_signal(&c->work);
+    tile_wake_reader(c);
     return request;
 }
 
@@ -194,6 +203,8 @@ uint32_t tile_queue_pop(TexCache *c, uint32_t out_requests[RUN_TILES_MAX])
         c->batch_first = r->next;
         last = r;
     }
+    if (c->batch_first != NO_REQUEST || c->queue_first != NO_REQUEST)
+        tile_wake_reader(c);
     return count;
 }
 
