@@ -154,6 +154,7 @@ typedef struct RenderGuideStats {
     double training_s;
     uint64_t training_paths;
     bool is_used;      /* a field draws directions */
+    bool is_late;      /* given up: learning would have taken too much of a time limit */
     double error_left; /* guide_trial.h; 0: nothing was tried */
     GuideStats field;
 } RenderGuideStats;

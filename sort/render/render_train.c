@@ -23,6 +23,8 @@ enum {
 };
 /* The most of the error that a field may leave. Guided paths take 1.15 to 1.45 times the time of others. */
 #define ERROR_LEFT_MAX 0.78
+/* The part of a time limit that a field on trial may take to learn. */
+#define TIME_MAX 0.5
 /* The part by which a field changes the second moment of what scattering finds, by its own records, if it is to have found
  * anything. Where it leaves more than all, rare bright records are in these sums. */
 #define MOMENT_CHANGE_MIN 0.001
@@ -144,13 +146,29 @@ static Status judge(const Training *t, uint32_t pass, Error *err)
     return STATUS_OK;
 }
 
+/* Whether learning would go past its part of a time limit, by the time that the passes before `pass` took. */
+static bool would_be_late(const Render *r, uint32_t pass, uint64_t begin_ns)
+{
+    const double all = (1u << PASSES) - 1, so_far = (1u << pass) - 1;
+    double before_s = (double)(begin_ns - r->start_ns) * 1e-9;
+    double limit_s = r->options.time_limit_s;
+    return limit_s > 0.0 && pass > 1 &&
+           before_s + clock_seconds_since(begin_ns) * all / so_far > TIME_MAX * limit_s;
+}
+
 static Status train(Training *t, Error *err)
 {
     Render *r = t->render;
     bool is_on_trial = r->settings.guiding == SCENE_GUIDING_AUTO && decided(r) != FILM_GUIDED;
+    uint64_t begin_ns = clock_now_ns();
     TRY(run_pass(t, 0, err)); /* tells how bright the scene is */
     TRY(first_field(t, err));
     for (uint32_t pass = 1; r->guide && pass < PASSES; ++pass) {
+        if (is_on_trial && would_be_late(r, pass, begin_ns)) {
+            r->stats.guide.is_late = true;
+            give_up(r);
+            break;
+        }
         t->shared.guide = pass > 1 ? r->guide : NULL;
         t->shared.learner = r->guide;
         TRY(run_pass(t, pass, err));

@@ -204,6 +204,8 @@ static void write_guiding_text(const RenderGuideStats *g, StrBuf *out)
                       "scattering finds\n",
                       g->field.regions, 1.0 + 3.0 * g->field.quads / g->field.regions,
                       cli_format_size(g->field.bytes, bytes), 100.0 * moment_ratio(&g->field));
+    else if (g->is_late)
+        strbuf_printf(out, " and given up: it would take too much of the time limit\n");
     else if (g->error_left > 0.0)
         strbuf_printf(out, " and given up: it would leave %.0f %% of the squared error\n",
                       100.0 * g->error_left);

@@ -262,6 +262,16 @@ static void test_auto_keeps_what_pays(void **unused)
     assert_true(!stats.guide.is_used && stats.guide.training_paths == 0);
     (void)try_guiding(&kit, GUIDING_OFF, 4000, &others);
     assert_same(bits, others, "too few paths to be judged");
+    /* Hardly any time to learn. */
+    RenderOptions options = guided(&kit);
+    options.guiding = GUIDING_AUTO;
+    options.time_limit_s = 1e-3;
+    SETTING_SET(options.settings, samples, 18000);
+    (void)kit_render_bits(&kit, &options, &stats);
+    assert_true(!stats.guide.is_used && stats.guide.is_late && stats.guide.error_left == 0.0);
+    options.guiding = GUIDING_ON;
+    (void)kit_render_bits(&kit, &options, &stats);
+    assert_true(stats.guide.is_used && !stats.guide.is_late);
     /* A room that is open at one side, to which surfaces have more light than the field can add. */
     write_room(&kit, &(Room){.scale = 1.0f, .ball = "white", .has_window = true});
     stats = try_guiding(&kit, GUIDING_AUTO, 18000, &bits);
