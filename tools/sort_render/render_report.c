@@ -1,6 +1,7 @@
 #include "tools/sort_render/render_report.h"
 
 #include "base/check.h"
+#include <inttypes.h>
 
 static void add_textures(StrBuf *out, uint32_t count, const char *what)
 {
@@ -9,23 +10,33 @@ static void add_textures(StrBuf *out, uint32_t count, const char *what)
                       what);
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void add_points(StrBuf *out, const RenderStats *stats)
 {
-    if (stats->dropped.count)
+    const FilmDropped *d = &stats->dropped;
+    uint64_t faults = stats->wave.bsdf_faults, tiles = stats->textures.failed_tiles;
+    if (d->count)
+        strbuf_printf(out,
+                      "%" PRIu64
+                      " sample%s with numbers that are not finite, or beyond %g, dropped: in "
+                      "%" PRIu64 " pixel%s, the first at %u,%u\n",
+                      d->count, plural(d->count), (double)FILM_VALUE_MAX, d->pixel_count,
+                      plural(d->pixel_count), d->x, d->y);
+    if (faults)
+        strbuf_printf(out,
+                      "%" PRIu64
+                      " point%s had closures that were left out: a number of them was not finite\n",
+                      faults, plural(faults));
+    if (tiles)
         strbuf_printf(
             out,
-            "%llu samples were not finite and were dropped, in %llu pixels, the first at %u,%u\n",
-            (unsigned long long)stats->dropped.count,
-            (unsigned long long)stats->dropped.pixel_count, stats->dropped.x, stats->dropped.y);
-    if (stats->wave.bsdf_faults)
-        strbuf_printf(
-            out, "%llu points had closures that were left out: a number of them was not finite\n",
-            (unsigned long long)stats->wave.bsdf_faults);
-    if (stats->textures.failed_tiles)
-        strbuf_printf(
-            out,
-            "%llu texture tiles could not be read; what touches them shows the missing colour\n",
-            (unsigned long long)stats->textures.failed_tiles);
+            "%" PRIu64
+            " texture tile%s could not be read; what touches %s shows the missing colour\n",
+            tiles, plural(tiles), tiles == 1 ? "it" : "them");
 }
 
 bool render_report(const Render *render, StrBuf *out)

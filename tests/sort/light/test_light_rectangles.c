@@ -34,17 +34,21 @@ typedef struct Sight {
     LightQuery from;
 } Sight;
 
-/* Sizes are 1e-6 to 1e6 metres, sides differ by up to a thousand, and points are between a thousandth and a thousand of a size away. */
+/* Sizes are 1e-6 to 1e6 metres, sides differ by up to a thousand, and points are between a thousandth and a thousand of a size away;
+ * some are down to 1e-10 of it before the middle. */
 static Sight any_sight(uint32_t i)
 {
     Sight s;
     double size = pow(10.0, number(i, 0, -6.0, 6.0)), share = pow(10.0, number(i, 1, -3.0, 0.0));
     double height = size * pow(10.0, number(i, 2, -3.0, 3.0)),
            beside = size * pow(10.0, number(i, 3, -2.0, 1.0));
-    double around = number(i, 4, 0.0, 6.28);
+    double around = number(i, 4, 0.0, 6.28), place = size * number(i, 5, 0.0, 2.0);
+    if (i % 11 == 0)
+        height = size * share * pow(10.0, number(i, 2, -7.0, -1.0)), beside *= height / size,
+        place = 0.0;
     float3 z = direction(i, 0), x, y;
     f3_frame(z, &x, &y);
-    float3 centre = f3_scale(direction(i, 1), (float)(size * number(i, 5, 0.0, 2.0)));
+    float3 centre = f3_scale(direction(i, 1), (float)place);
     SceneLight light = {.kind = SCENE_LIGHT_RECTANGLE,
                         .is_two_sided = i % 3 == 0,
                         .size_x_m = (float)(i % 2 ? size : size * share),
