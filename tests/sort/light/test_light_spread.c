@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static const float spreads_rad[] = {0.02f, 0.3f, 1.0f, 2.0f, 3.0f};
+static const float spreads_rad[] = {0.0002f, 0.02f, 0.3f, 1.0f, 2.0f, 3.0f};
 
 /* The integral of the profile times cosine over directions within the angle a, for a spread of half angle b:
  * 2 pi [sin^2 a / 2 - cot b (a / 2 - sin 2a / 4)] / (1 - b cot b). */
@@ -41,18 +41,23 @@ static void test_light_spread_keeps_power(void **state)
     for (uint32_t k = 0; k < SORT_COUNT_OF(spreads_rad); ++k) {
         SceneLight light = panel(SCENE_LIGHT_RECTANGLE, spreads_rad[k], 1, 1);
         LightShape shape;
+        float3 up = f3_normalize(f3(1, 2, -3)), side,
+               other; /* no coordinate of a direction is exact */
+        f3_frame(up, &side, &other);
+        light.light_to_world = fixture_shine(f3(1, 2, -3), f3_scale(up, -1));
         light_shape_init(&light, &shape);
         double sum = 0.0, end = 0.5 * (double)spreads_rad[k];
         for (int i = 0; i < STEPS; ++i) {
             double a = end * ((double)i + 0.5) / (double)STEPS;
-            float3 wi = f3((float)sin(a), (float)cos(a), 0); /* the light shines down */
+            float3 wi = f3_madd(f3_scale(side, (float)sin(a)), (float)cos(a), up);
             sum += (double)light_shape_beam(&shape, wi) * cos(a) * sin(a) * end / (double)STEPS;
         }
         assert_true(fabs(2.0 * sum - 1.0) < 2e-3);
         assert_true(fabs(beam_integral(PI / 2, end) / PI - 1.0) < 1e-6);
         /* Dark beyond the cone. */
         float beyond = 0.5f * spreads_rad[k] + 1e-3f;
-        assert_true(light_shape_beam(&shape, f3(sinf(beyond), cosf(beyond), 0)) == 0.0f);
+        assert_true(light_shape_beam(
+                        &shape, f3_madd(f3_scale(side, sinf(beyond)), cosf(beyond), up)) == 0.0f);
         assert_true(fabsf(light_shape_cos_spread(&shape) - cosf((float)end)) < 1e-6f);
     }
 }
