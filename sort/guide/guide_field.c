@@ -17,7 +17,8 @@ enum {
     GRID_CELLS_MAX = 4096, /* for each side */
     GRID_BYTES_MAX = sizeof(uint32_t) * GRID_CELLS_MAX * GUIDE_SIDES
 };
-#define NEAREST 256.0f /* of distances that are told apart, in parts of the field's length */
+#define MEAN_UNITS 0x1p20f /* of light, in the mean radiance to the next power of two */
+#define NEAREST    256.0f  /* of distances that are told apart, in parts of the field's length */
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ Status guide_field_alloc(const GuideFieldDesc *desc, GuideField **out_field, Err
     f->quad_room = f->region_room * QUADS_A_REGION;
     int exponent;
     (void)frexpf(desc->radiance, &exponent);
-    f->to_units = ldexpf(1.0f, 20 - exponent);
+    f->to_units = ldexpf(MEAN_UNITS, -exponent);
     f->cells = MEM_ARRAY(GuideCell, 2 * (size_t)f->region_room);
     f->regions = MEM_ARRAY(GuideRegion, f->region_room);
     f->quads = MEM_ARRAY(GuideQuad, f->quad_room);
@@ -348,7 +349,7 @@ static uint64_t units(float value, float to_units)
 static uint64_t square_units(uint64_t light)
 {
     const float most = 0x1p28f;
-    float value = (float)light * 0x1p-20f;
+    float value = (float)light / MEAN_UNITS;
     return (uint64_t)(minf(value * value, most) * 0x1p24f);
 }
 
@@ -393,18 +394,17 @@ static void record_light(GuideField *f, uint32_t region, const GuideRecord *r, u
  * would be drawn. The first of the mixtures is the surface's own sampling. Squares are of estimates relative to the mean radiance. */
 static void record_moments(GuideField *f, GuideTally *tally, const GuideRecord *r)
 {
-    const float square_to_units = 0x1p20f;
-    float relative = r->estimate * f->to_units * 0x1p-20f, square = relative * relative;
+    float relative = r->estimate * f->to_units / MEAN_UNITS, square = relative * relative;
     add(&tally->mixed, 1);
     if (r->estimate == 0.0f)
         return;
-    add(&tally->moment[0], units(square * (r->pdf / r->bsdf_pdf), square_to_units));
+    add(&tally->moment[0], units(square * (r->pdf / r->bsdf_pdf), MEAN_UNITS));
     for (uint32_t c = 1; c < GUIDE_CHANCES; ++c) {
         float chance = guide_chances[c] * r->share;
         float pdf = (1.0f - chance) * r->bsdf_pdf + chance * r->guide_pdf;
         float light = fabsf(r->estimate), logarithm = rt_log(pdf / r->bsdf_pdf);
         uint64_t size = units(light * fabsf(logarithm), f->to_units);
-        add(&tally->moment[c], units(square * (r->pdf / pdf), square_to_units));
+        add(&tally->moment[c], units(square * (r->pdf / pdf), MEAN_UNITS));
         add(&tally->likelihood[c], logarithm < 0.0f ? 0 - size : size);
     }
 }

@@ -162,19 +162,36 @@ static float to_unit(double u)
     return minf((float)u, 0x1.fffffep-1f);
 }
 
-/* --- triangles: all points at once ----------------------------------------------------------------- */
+/* --- all points at once ------------------------------------------------------------------------------ */
 
-/* Sets what is asked of the points, whose triangles are set. */
-static void ask_triangles(const LightQueries *queries, const Choice *choice, TriangleRows *rows)
+/* Sets what programs are asked of the points; the pair of numbers is what the choice left of it. */
+static void ask(const LightQueries *queries, const Choice *choice, WideRow position[3],
+                WideRow facing[3], float *above, float *below, float *r, float *s)
 {
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        rows->r[k] = to_unit(choice->pick.u[k]);
-        rows->above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
-        rows->below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
+        r[k] = to_unit(choice->pick.u[k]);
+        above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
+        below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
     }
-    memcpy(rows->position, queries->position, sizeof rows->position);
-    memcpy(rows->facing, queries->normal, sizeof rows->facing);
-    memcpy(rows->s, queries->u[1], sizeof rows->s);
+    memcpy(position, queries->position, 3 * sizeof *position);
+    memcpy(facing, queries->normal, 3 * sizeof *facing);
+    memcpy(s, queries->u[1], sizeof(WideRow));
+}
+
+/* Sets those lanes of a row, or all. */
+static void put_row(const void *from, uint16_t lanes, bool all, void *to)
+{
+    if (all)
+        memcpy(to, from, sizeof(WideRow));
+    else
+        WIDE_EACH(k, lanes) memcpy((float *)to + k, (const float *)from + k, sizeof(float));
+}
+
+/* --- triangles ----------------------------------------------------------------------------------------- */
+
+static void ask_triangles(const LightQueries *queries, const Choice *choice, TriangleRows *rows)
+{
+    ask(queries, choice, rows->position, rows->facing, rows->above, rows->below, rows->r, rows->s);
 }
 
 /* Sets the lanes of `lanes`, and writes something to the others. */
@@ -208,15 +225,6 @@ static void sample_triangles(const Lights *lights, const LightQueries *queries,
     memcpy(out->b1, rows.b1, sizeof out->b1);
     memcpy(out->b2, rows.b2, sizeof out->b2);
     memcpy(out->is_backfacing, rows.is_backfacing, sizeof out->is_backfacing);
-}
-
-/* Sets those lanes of a row, or all. */
-static void put_row(const void *from, uint16_t lanes, bool all, void *to)
-{
-    if (all)
-        memcpy(to, from, sizeof(WideRow));
-    else
-        WIDE_EACH(k, lanes) memcpy((float *)to + k, (const float *)from + k, sizeof(float));
 }
 
 /* Draws points of pairs of triangles. all: other lanes may be written to. */
@@ -306,52 +314,29 @@ static bool sample_shape(const Source *s, const LightShape *shape, const LightQu
     return !spectrum_is_black(radiance);
 }
 
-/* --- rectangles: all points at once ------------------------------------------------------------------ */
+/* --- rectangles ---------------------------------------------------------------------------------------- */
 
-/* Asks for the rectangles that the lanes have chosen. */
-static void ask_rectangles(const Lights *lights, const LightQueries *queries, const Choice *choice,
-                           uint16_t lanes, RectangleRows *out)
-{
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
-        out->r[k] = to_unit(choice->pick.u[k]);
-    memcpy(out->s, queries->u[1], sizeof out->s);
-    memcpy(out->position, queries->position, sizeof out->position);
-    memcpy(out->facing, queries->normal, sizeof out->facing);
-    for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
-        out->above[k] = queries->sides[k] & SKY_ABOVE ? 1.0f : 0.0f;
-        out->below[k] = queries->sides[k] & SKY_BELOW ? 1.0f : 0.0f;
-    }
-    if (lights->count == 1)
-        rectangle_set_shapes(&lights->shapes[lights->sources[0].light], out);
-    else
-        WIDE_EACH(k, lanes)
-    rectangle_set_shape(&lights->shapes[choice->source[k]->light], k, out);
-}
-
-/* Moves a row to the lanes, or all of it. */
-static void give_row(const float *from, uint16_t lanes, bool all, float *out)
-{
-    if (all)
-        memcpy(out, from, sizeof(WideRow));
-    else
-        WIDE_EACH(k, lanes) out[k] = from[k];
-}
-
-/* Samples rectangles. others: some lanes have chosen something else, and keep what they have. Returns the lanes that contribute. */
+/* Samples rectangles. all: other lanes may be written to. Returns the lanes that contribute. */
 static uint16_t sample_rectangles(const Lights *lights, const LightQueries *queries,
-                                  const Choice *choice, uint16_t lanes, bool others, LightRows *out)
+                                  const Choice *choice, uint16_t lanes, bool all, LightRows *out)
 {
     RectangleRows rows;
-    ask_rectangles(lights, queries, choice, lanes, &rows);
+    if (lights->count == 1) {
+        rectangle_set_shapes(&lights->shapes[lights->sources[0].light], &rows);
+    } else {
+        WIDE_EACH(k, lanes)
+        rectangle_set_shape(&lights->shapes[choice->source[k]->light], k, &rows);
+    }
+    ask(queries, choice, rows.position, rows.facing, rows.above, rows.below, rows.r, rows.s);
     rectangle_sample_run(&rows, lanes);
     for (uint32_t c = 0; c < 3; ++c) {
-        give_row(rows.wi[c], lanes, !others, out->wi[c]);
-        give_row(rows.end[c], lanes, !others, out->end[c]);
-        give_row(rows.z[c], lanes, !others, out->end_n[c]);
+        put_row(rows.wi[c], lanes, all, out->wi[c]);
+        put_row(rows.end[c], lanes, all, out->end[c]);
+        put_row(rows.z[c], lanes, all, out->end_n[c]);
     }
-    give_row(rows.distance_m, lanes, !others, out->distance_m);
-    give_row(rows.pdf, lanes, !others, out->pdf);
-    give_row(rows.end_error_m, lanes, !others, out->end_error_m);
+    put_row(rows.distance_m, lanes, all, out->distance_m);
+    put_row(rows.pdf, lanes, all, out->pdf);
+    put_row(rows.end_error_m, lanes, all, out->end_error_m);
     if (lights->count == 1) {
         const Spectrum emission = lights->sources[0].emission;
         for (uint32_t c = 0; c < SPECTRUM_CHANNELS; ++c)
@@ -516,7 +501,7 @@ static uint16_t sample_sources(const Lights *lights, const LightQueries *queries
     if (skies)
         sample_skies(lights, queries, choice, skies, out);
     if (rectangles)
-        drawn |= sample_rectangles(lights, queries, choice, rectangles, chosen != rectangles, out);
+        drawn |= sample_rectangles(lights, queries, choice, rectangles, chosen == rectangles, out);
     WIDE_EACH(k, chosen & ~(triangles | pairs | skies | rectangles))
     if (sample_other(lights, queries, choice, k, out))
         drawn = (uint16_t)(drawn | 1u << k);

@@ -136,6 +136,7 @@ static void write_guiding(JsonWriter *w, const RenderGuideStats *g)
     json_write_bool(w, "full", g->field.is_full);
     json_write_double(w, "moment_ratio", moment_ratio(&g->field));
     json_write_double(w, "error_left", g->error_left);
+    json_write_bool(w, "late", g->is_late);
     json_write_end(w);
 }
 
