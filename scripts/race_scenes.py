@@ -316,6 +316,24 @@ def many_lamps(work):
     gallery_scene(work, gallery.many_lights)
 
 
+def wet_street(_work):
+    """A street at night whose wet ground mirrors two hundred lamps, blurred."""
+    numbers = random.Random(8)
+    ground = material("ground", "ShaderNodeBsdfPrincipled", Base_Color=(.06, .06, .065, 1), Roughness=.25)[0]
+    quad("ground", ground, (-40, -20, 0), (40, -20, 0), (40, 90, 0), (-40, 90, 0))
+    house = diffuse("house", .35, .3, .27)
+    for k in range(16):
+        block(f"house {k}", house, (3, 4.5, numbers.uniform(4, 9)), Matrix.Translation(((-1) ** k * 6.5, 5 * (k // 2) + 2, 0)))
+    glows = [glowing(f"lamp {k}", rgb) for k, rgb in enumerate(((40, 22, 9), (36, 32, 26), (14, 24, 40), (40, 10, 8)))]
+    balls = [ball(f"lamp {k}", glow, 12, 6) for k, glow in enumerate(glows)]
+    for k in range(200):
+        side = numbers.choice((-1, 1))
+        at = (side * numbers.uniform(1.5, 4.7), numbers.uniform(0, 45), numbers.uniform(.6, 4))
+        put(f"lamp {k}", numbers.choice(balls), Matrix.Translation(at) @ Matrix.Scale(.06, 4))
+    even_sky(.01, .012, .02)
+    camera(look_at((.4, -7, 1.6), (0, 6, .9)), 36)
+
+
 def caustics(_work):
     """A ball and a block of glass on a diffuse floor under a small lamp, with the flags for caustics."""
     floor = quad("floor", diffuse("floor", .6, .58, .55), (-40, -40, 0), (40, -40, 0), (40, 40, 0), (-40, 40, 0))
@@ -373,7 +391,7 @@ def window(_work):
     camera(look_at((.5, -2.35, 1.45), (0, 1, 1.0)), 55)
 
 
-SCENES = {scene.__name__: scene for scene in (cornell, chess, glossy, terrain, door_ajar, caustics, many_lamps, foliage, window)}
+SCENES = {scene.__name__: scene for scene in (cornell, chess, glossy, terrain, door_ajar, caustics, many_lamps, wet_street, foliage, window)}
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -392,7 +410,7 @@ def write(folder):
     try:
         race_mitsuba.write(folder / "mitsuba", MAX_DEPTH)
     except race_mitsuba.Unable as why:
-        shutil.rmtree(folder / "mitsuba")
+        shutil.rmtree(folder / "mitsuba", ignore_errors=True)
         (folder / "no_mitsuba.txt").write_text(str(why))
     bpy.ops.wm.save_as_mainfile(filepath=str(folder / "scene.blend"))
 

@@ -83,6 +83,61 @@ void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK])
     WIDE_EACH(i, fibres) out_sides[i] = 0;
 }
 
+/* Returns whether the lobe reflects about its frame's normal, blurred by the argument `roughness` alone. */
+static bool is_gloss(const BsdfBlockLobe *lobe)
+{
+    const uint32_t all = SSL_LOBE_GLOSSY | SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION |
+                         SSL_LOBE_DELTA | SSL_LOBE_FIBRE;
+    return (lobe->def->flags & all) == (SSL_LOBE_GLOSSY | SSL_LOBE_REFLECTION) &&
+           lobe->term->def->roughness != BSDF_NO_ROW;
+}
+
+/* Takes the lobe where it is drawn more often than what was found before. */
+static void take_gloss(const BsdfBlock *b, const BsdfBlockLobe *lobe, BsdfRow most, BsdfGloss *out)
+{
+    const BsdfDef *def = lobe->term->def;
+    const float *roughness = lobe->term->args + (size_t)def->roughness * SSL_BLOCK;
+    const float *n = lobe->term->state + (size_t)(def->frame + 6) * SSL_BLOCK; /* s, t, n */
+    const BsdfRow *wo = b->view.wo;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        if (!(lobe->live >> i & 1 && lobe->select[i] > most[i]))
+            continue;
+        float3 normal = f3(n[i], n[SSL_BLOCK + i], n[2 * SSL_BLOCK + i]);
+        float3 view = f3(wo[0][i], wo[1][i], wo[2][i]);
+        float r = clampf(roughness[i], 0.0f, 1.0f);
+        most[i] = lobe->select[i];
+        out->alpha[i] = maxf(r * r, b->view.blur[i]);
+        wide_set3(out->mirror, i, f3_madd(f3_neg(view), 2.0f * f3_dot(view, normal), normal));
+    }
+}
+
+/* Adds the lobe's chance of being drawn, in the lanes in which it is not black. */
+static void add_chance(const BsdfBlockLobe *lobe, BsdfRow sum)
+{
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        sum[i] += lobe->live >> i & 1 ? lobe->select[i] : 0.0f;
+}
+
+uint16_t bsdf_block_gloss(const BsdfBlock *b, BsdfGloss *out)
+{
+    alignas(64) BsdfRow most = {0}, glossy = {0}, all = {0};
+    uint16_t found = 0;
+    for (uint32_t l = 0; l < b->lobe_count; ++l) {
+        const BsdfBlockLobe *lobe = &b->lobes[l];
+        if (!is_gloss(lobe))
+            continue;
+        take_gloss(b, lobe, most, out);
+        add_chance(lobe, glossy);
+        found |= lobe->live;
+    }
+    for (uint32_t l = 0; found && l < b->lobe_count; ++l)
+        if (b->lobes[l].def->flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY))
+            add_chance(&b->lobes[l], all);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        out->share[i] = minf(glossy[i] / all[i], 1.0f);
+    return found & wide_positive(glossy);
+}
+
 void bsdf_block_facing(const BsdfBlock *b, const BsdfRow normal[3], BsdfRow out[3])
 {
     const BsdfRow *ng = b->view.Ng;

@@ -88,6 +88,14 @@ uint16_t bsdf_block_third(const BsdfBlock *b);
 /* Sets the sides, SSL_LOBE_REFLECTION and SSL_LOBE_TRANSMISSION, from which lobes that are no deltas bring light that falls
  * with the cosine at the normal; 0 where a fibre brings it from all around. */
 void bsdf_block_sides(const BsdfBlock *b, uint32_t out_sides[SSL_BLOCK]);
+/* The reflection of a point that is blurred about the mirror direction by microfacets: that which is drawn most often, if there are
+ * several. */
+typedef struct BsdfGloss {
+    BsdfRow mirror[3], alpha;
+    BsdfRow share; /* the chance of a lobe that is no delta to be such a reflection */
+} BsdfGloss;
+/* Returns the lanes that have one; rows of others mean nothing. */
+uint16_t bsdf_block_gloss(const BsdfBlock *b, BsdfGloss *out);
 /* Turns normals to the side of the viewer. */
 void bsdf_block_facing(const BsdfBlock *b, const BsdfRow normal[3], BsdfRow out[3]);
 /* Adds weight * closure(args) in the lanes of `live`. args: [def->arg_rows][SSL_BLOCK], borrowed until the block is begun

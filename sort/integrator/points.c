@@ -40,6 +40,7 @@ static uint16_t draw_lights(const Wave *w, LightsDraw *draw, const PointBlock *p
     const LightQueries queries = {.position = points->surfaces->P,
                                   .normal = facing->normal,
                                   .sides = facing->sides,
+                                  .gloss = facing->has_gloss ? facing->gloss : NULL,
                                   .time = time,
                                   .u = u};
     uint16_t drawn = draw(w->shared->lights, &queries, live, lights);

@@ -16,6 +16,8 @@ typedef struct PointBlock {
 typedef struct Facing {
     alignas(64) WideRow normal[3]; /* the shading normal on the viewer's side */
     uint32_t sides[SSL_BLOCK];     /* SkySides from which light counts */
+    LightGloss gloss[SSL_BLOCK];   /* while WaveReads.gloss */
+    bool has_gloss;                /* of some point */
 } Facing;
 
 /* Returns the lanes of flags that have this one. */

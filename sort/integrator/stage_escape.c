@@ -97,7 +97,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     /* Densities refer to the last scatter; transparent surfaces may lie between. */
     float3 met = f3_madd(ray->origin, w->hits.t[i], ray->direction);
     float distance = f3_length(f3_sub(met, path->from));
-    const LightQuery from = {path->from, path->from_n, path->from_sides};
+    const LightQuery from = {path->from, path->from_n, path->from_sides, path->from_gloss};
     LightHit hit = lights_shape_hit(w->shared->lights, &from, light, ray->direction, distance);
     Spectrum part = wave_visible_fraction(path, hit.visibility);
     float mis_weight =

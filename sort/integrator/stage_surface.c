@@ -269,6 +269,8 @@ static void bounce(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
     path->from_n = wide_get3(exit->facing->normal, k);
     path->from_set = points_link_set(w, surface);
     path->from_sides = exit->facing->sides[k];
+    if (w->reads.gloss)
+        path->from_gloss = exit->facing->gloss[k];
     if (drawn->flags[k] & SSL_LOBE_DELTA)
         flags |= PATH_SPECULAR;
     else
@@ -466,7 +468,7 @@ static void add_emission(Wave *w, uint32_t i, SurfaceLane surface, Spectrum emis
         const MeshLightHit met = {surface_instance(surface),     surface_triangle(surface),
                                   b->b1[surface.lane],           b->b2[surface.lane],
                                   surface_vector(surface, b->I), distance};
-        const LightQuery from = {path->from, path->from_n, path->from_sides};
+        const LightQuery from = {path->from, path->from_n, path->from_sides, path->from_gloss};
         pdf = lights_mesh_pdf(w->shared->lights, &from, w->rays.time[i], &met);
     }
     float mis_weight =
@@ -583,6 +585,17 @@ static Guidance *guidance_of(const Wave *w, Shading *s)
     return w->shared->guide ? &s->guidance : NULL;
 }
 
+/* Finds the blurred reflection of each point. Returns whether there is one. */
+static bool find_gloss(const BsdfBlock *block, LightGloss out_gloss[SSL_BLOCK])
+{
+    BsdfGloss gloss;
+    uint16_t found = bsdf_block_gloss(block, &gloss);
+    memset(out_gloss, 0, SSL_BLOCK * sizeof *out_gloss);
+    WIDE_EACH(k, found)
+    out_gloss[k] = light_gloss(wide_get3(gloss.mirror, k), gloss.alpha[k], gloss.share[k]);
+    return found != 0;
+}
+
 /* Prepares what light sampling and scattering ask of the points of `live`. lit: those that sample lights, as far as they are
  * among them. */
 static void prepare_points(const Wave *w, Shading *s, const BsdfBlock *block, uint16_t lit,
@@ -595,6 +608,7 @@ static void prepare_points(const Wave *w, Shading *s, const BsdfBlock *block, ui
     memset(s->u, 0, sizeof s->u);
     bsdf_block_facing(block, surfaces->N, s->facing.normal);
     bsdf_block_sides(block, s->facing.sides);
+    s->facing.has_gloss = w->reads.gloss && find_gloss(block, s->facing.gloss);
     if (w->shared->guide)
         guidance_find(w, surfaces, s->facing.normal, block, live, &s->guidance);
     draw_pairs(w, &s->points, s->lit, live, s->u_light, s->u);

@@ -95,6 +95,7 @@ static bool note_reads(Wave *w, Arena *arena)
     reads->time = s->camera.key_count > 0 || accel_stats(s->accel).moving_count > 0;
     reads->first_surface = parts_of_first_surface(w);
     reads->catchers = film_desc(s->film)->has_catchers;
+    reads->gloss = lights_heed_gloss(s->lights);
     reads->apart = are_rays_apart(s);
     reads->records = w->keeps_aovs || w->path_kinds || w->guides || w->levels || s->instance_ids ||
                      s->material_ids || !wave_gathers_light(s);

@@ -74,6 +74,8 @@ typedef struct Path {
     uint32_t walk_steps;
     /* The fraction of the last scatter that diffuse lobes brought; kept if Wave.keeps_diffuse_fraction. */
     Spectrum diffuse;
+    /* The gloss of the last scatter, to which densities of lights refer, too. */
+    LightGloss from_gloss;
     /* From here on fields are kept only as long as something reads them (wave_copy_path). While WaveReads.path_footprints:
      * the ray's differential. */
     alignas(SORT_CACHE_LINE) RayDiff diff;
@@ -201,6 +203,8 @@ typedef struct WaveReads {
     bool time;
     /* The scene's vertices are so many that they have to be asked for before they are read. */
     bool far_vertices;
+    /* Lights are chosen by how surfaces reflect them. */
+    bool gloss;
     /* The film has shadow catchers; some instance is a hole in the picture; some mesh is one of curves; some instance has a link
      * set other than 0. */
     bool catchers, holdouts, curves, link_sets;

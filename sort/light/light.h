@@ -104,10 +104,13 @@ typedef struct LightQueries {
     const WideRow *position; /* [3] */
     const WideRow *normal;   /* [3] of the surface there, or zero: a hint */
     const uint32_t *sides;   /* SkySides from which light counts there: a hint */
+    const LightGloss *gloss; /* likewise, about the normals; NULL: none */
     const float *time;       /* of the shutter, in [0, 1] */
     const WideRow *u;        /* [2] random, in [0, 1)^2 */
 } LightQueries;
 
+/* Returns whether LightQuery.gloss makes a difference: there are several lamps to choose from. */
+bool lights_heed_gloss(const Lights *lights);
 /* Returns the light of a lane, in [0, lights_sight_count()). */
 uint32_t lights_sight_index(const Lights *lights, const LightRows *rows, uint32_t lane);
 /* Picks a source for each point of `live` with u[0], and a point or direction on it with u[1] and what the choice leaves of

@@ -14,6 +14,11 @@ bool lights_have_both(const Lights *lights)
     return lights->tree && lights->infinite_first < lights->count;
 }
 
+bool lights_heed_gloss(const Lights *lights)
+{
+    return lights->tree && lights->leaf_count > 1;
+}
+
 /* --- infinite sources --------------------------------------------------------------------------------- */
 
 /* Sets 4 times the cosine of each normal to the source's direction, and 1, its mean over the sphere, without a normal. */
@@ -138,7 +143,7 @@ float lights_leaf_probability(const Lights *lights, const LightQuery *at, uint32
 {
     LightChances chances;
     chances_at(lights, at, &chances);
-    return chances.local[0] * light_tree_probability(lights->tree, at->position, at->normal, leaf);
+    return chances.local[0] * light_tree_probability(lights->tree, at, leaf);
 }
 
 float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
@@ -146,8 +151,8 @@ float lights_choice_probability(const Lights *lights, uint32_t source, float3 po
 {
     CHECK(source < lights->count);
     const Source *s = &lights->sources[source];
-    const LightQuery at = {position, normal,
-                           f3_length2(normal) > 0.0f ? SKY_ABOVE : SKY_ALL_AROUND};
+    const LightQuery at =
+        light_query(position, normal, f3_length2(normal) > 0.0f ? SKY_ABOVE : SKY_ALL_AROUND);
     LightChances chances;
     if (source >= lights->infinite_first) {
         chances_at(lights, &at, &chances);

@@ -122,8 +122,8 @@ static uint16_t choose_of_both(const Lights *lights, const LightQueries *queries
         }
     }
     take_infinite(lights, chances, among_infinite, live & ~local, out);
-    uint16_t found =
-        light_tree_sample_points(lights->tree, queries->position, queries->normal, local, &tried);
+    uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,
+                                              queries->gloss, local, &tried);
     WIDE_EACH(k, found)
     {
         pick->u[k] = tried.u[k], pick->leaf[k] = tried.leaf[k];
@@ -151,7 +151,7 @@ static uint16_t choose_sources(const Lights *lights, const LightQueries *queries
         return live;
     }
     uint16_t found = light_tree_sample_points(lights->tree, queries->position, queries->normal,
-                                              live, &out->pick);
+                                              queries->gloss, live, &out->pick);
     take_local(lights, found, out);
     return found;
 }
@@ -296,8 +296,8 @@ static bool sample_point(const Source *s, float3 position, uint32_t k, LightRows
 /* Returns the point of a lane. */
 static LightQuery query_at(const LightQueries *queries, uint32_t k)
 {
-    return (LightQuery){wide_get3(queries->position, k), wide_get3(queries->normal, k),
-                        queries->sides[k]};
+    return light_query(wide_get3(queries->position, k), wide_get3(queries->normal, k),
+                       queries->sides[k]);
 }
 
 static bool sample_shape(const Source *s, const LightShape *shape, const LightQuery *from, float2 u,

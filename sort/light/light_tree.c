@@ -400,10 +400,28 @@ static bool is_one_node(const uint32_t nodes[SSL_BLOCK], uint16_t live)
     return other == 0;
 }
 
-static void set_points(const WideRow positions[3], const WideRow normals[3], LightTreeRows *rows)
+static void set_gloss(const LightGloss *gloss, uint32_t lane, LightTreeRows *rows)
+{
+    for (uint32_t c = 0; c < 3; ++c)
+        rows->mirror[c][lane] = (float)gloss->mirror[c] * (1.0f / 32767.0f);
+    rows->alpha[lane] = (float)gloss->alpha * (1.0f / 255.0f);
+    rows->share[lane] = (float)gloss->share * (1.0f / 255.0f);
+}
+
+/* gloss: [SSL_BLOCK]; NULL: none. */
+static void set_points(const WideRow positions[3], const WideRow normals[3],
+                       const LightGloss *gloss, LightTreeRows *rows)
 {
     memcpy(rows->position, positions, sizeof rows->position);
     memcpy(rows->N, normals, sizeof rows->N);
+    if (!gloss) {
+        memset(rows->mirror, 0, sizeof rows->mirror);
+        memset(rows->alpha, 0, sizeof rows->alpha);
+        memset(rows->share, 0, sizeof rows->share);
+        return;
+    }
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        set_gloss(&gloss[k], k, rows);
 }
 
 /* Sets the importance of one node for the point of each lane. */
@@ -541,7 +559,8 @@ static uint16_t descend_all(const LightTree *tree, uint16_t open, LightTreeRows 
 }
 
 uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions[3],
-                                  const WideRow normals[3], uint16_t live, LightPicks *picks)
+                                  const WideRow normals[3], const LightGloss *gloss, uint16_t live,
+                                  LightPicks *picks)
 {
     LightTreeRows rows;
     if (tree->leaf_count == 1) {
@@ -551,18 +570,18 @@ uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions
     }
     if (live == 0)
         return 0;
-    set_points(positions, normals, &rows);
+    set_points(positions, normals, gloss, &rows);
     return descend_all(tree, live, &rows, picks);
 }
 
-bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
-                       LightPick *out_pick)
+bool light_tree_sample(const LightTree *tree, const LightQuery *at, double u, LightPick *out_pick)
 {
-    WideRow positions[3] = {{position.x}, {position.y}, {position.z}};
-    WideRow normals[3] = {{normal.x}, {normal.y}, {normal.z}};
+    WideRow positions[3] = {{at->position.x}, {at->position.y}, {at->position.z}};
+    WideRow normals[3] = {{at->normal.x}, {at->normal.y}, {at->normal.z}};
+    const LightGloss gloss[SSL_BLOCK] = {at->gloss};
     LightPicks picks = {.u = {u}};
     ASSERT(u >= 0.0 && u < 1.0);
-    bool is_found = light_tree_sample_points(tree, positions, normals, 1, &picks) != 0;
+    bool is_found = light_tree_sample_points(tree, positions, normals, gloss, 1, &picks) != 0;
     *out_pick = (LightPick){picks.u[0], picks.leaf[0], picks.probability[0]};
     return is_found;
 }
@@ -581,7 +600,7 @@ static uint32_t nodes_to_leaf(const LightTree *tree, uint32_t leaf, uint32_t out
     return count;
 }
 
-float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf)
+float light_tree_probability(const LightTree *tree, const LightQuery *at, uint32_t leaf)
 {
     CHECK(leaf < tree->leaf_count);
     uint32_t nodes[NODES_TO_LEAF_MAX + SSL_BLOCK];
@@ -590,16 +609,18 @@ float light_tree_probability(const LightTree *tree, float3 position, float3 norm
     if (tree->leaf_count == 1)
         return 1.0f;
     uint32_t count = nodes_to_leaf(tree, leaf, nodes);
-    for (uint32_t k = 0; k < SSL_BLOCK && k < count; ++k)
-        wide_set3(rows.position, k, position), wide_set3(rows.N, k, normal);
+    for (uint32_t k = 0; k < SSL_BLOCK && k < count; ++k) {
+        wide_set3(rows.position, k, at->position), wide_set3(rows.N, k, at->normal);
+        set_gloss(&at->gloss, k, &rows);
+    }
     for (uint32_t done = 0, n; done < count; done += n) {
         n = count - done < SSL_BLOCK ? count - done : SSL_BLOCK;
         weigh(tree, nodes + done, (uint16_t)((1u << n) - 1u), &rows, weights + done);
     }
     float probability = 1.0f;
     uint64_t trail = tree->trails[leaf];
-    for (uint32_t at = 0; at < count; at += 2, trail >>= 1) {
-        float p = first_probability(weights[at], weights[at + 1]);
+    for (uint32_t i = 0; i < count; i += 2, trail >>= 1) {
+        float p = first_probability(weights[i], weights[i + 1]);
         if (p < 0.0f)
             return 0.0f;
         probability *= trail & 1 ? 1.0f - p : p;
@@ -614,7 +635,7 @@ void light_tree_irradiance_points(const LightTree *tree, const WideRow positions
                                   const WideRow normals[3], uint16_t live, WideRow out_irradiance)
 {
     LightTreeRows rows;
-    set_points(positions, normals, &rows);
+    set_points(positions, normals, NULL, &rows);
     weigh_one(tree, 0, live, &rows, out_irradiance);
     for (uint32_t k = 0; k < SSL_BLOCK; ++k)
         out_irradiance[k] *= IRRADIANCE_OF_IMPORTANCE;

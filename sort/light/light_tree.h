@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "sort/light/light_query.h"
 #include "sort/light/light_sight.h"
 #include "sort/wide/wide.h"
 
@@ -49,14 +50,15 @@ typedef struct LightPicks {
 } LightPicks;
 
 /* Picks a leaf for each point of `live`, and writes something to the other lanes. normals: of the surface there, to either side,
- * or zero. Returns the points for which something was found that lights them. A pick does not depend on the others. */
+ * or zero. gloss: [SSL_BLOCK], about the normals; NULL: none. Returns the points for which something was found that lights them. A
+ * pick does not depend on the others. */
 uint16_t light_tree_sample_points(const LightTree *tree, const WideRow positions[3],
-                                  const WideRow normals[3], uint16_t live, LightPicks *picks);
+                                  const WideRow normals[3], const LightGloss *gloss, uint16_t live,
+                                  LightPicks *picks);
 /* Picks a leaf for one point. */
-bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
-                       LightPick *out_pick);
+bool light_tree_sample(const LightTree *tree, const LightQuery *at, double u, LightPick *out_pick);
 /* That with which light_tree_sample picks `leaf` there; 0: never. */
-float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf);
+float light_tree_probability(const LightTree *tree, const LightQuery *at, uint32_t leaf);
 
 /* Estimates the irradiance by all leaves at each point of `live`, without shadows, as luminance; 0: none lights the point. */
 void light_tree_irradiance_points(const LightTree *tree, const WideRow positions[3],

@@ -51,7 +51,7 @@ void portals_destroy(Portals *portals)
 
 static LightQuery query_at(const PortalPoints *at, uint32_t k)
 {
-    return (LightQuery){wide_get3(at->position, k), wide_get3(at->normal, k), at->sides[k]};
+    return light_query(wide_get3(at->position, k), wide_get3(at->normal, k), at->sides[k]);
 }
 
 /* --- groups --------------------------------------------------------------------------------------- */

@@ -63,6 +63,62 @@ static void test_bsdf_closure_table(void **state)
     assert_int_equal(closure_find("lambert"), closure_count);
 }
 
+/* --- gloss ------------------------------------------------------------------------------------- */
+
+/* What is told of a blurred reflection is what its closure draws: seen along the normal, the density at the mirror direction is
+ * 1 / (4 pi alpha^2), times the chance of the lobe. */
+static void test_bsdf_gloss_is_what_is_drawn(void **state)
+{
+    (void)state;
+    static const struct GlossCase {
+        const char *closure;
+        float args[CLOSURE_MAX_SCALARS];
+        float alpha; /* 0: there is no gloss */
+        bool is_alone;
+    } cases[] = {
+        {"Conductor", {0.9f, 0.8f, 0.7f, 0.3f, 0, 0, 1}, 0.09f, true},
+        {"Glossy", {1, 1, 1, 0.4f, 0, 0, 0, 1, 0, 0, 0, 0, 1}, 0.16f, true},
+        {"Plastic", {0.5f, 0.5f, 0.5f, 0.04f, 0.04f, 0.04f, 0.5f, 0, 0, 1}, 0.25f, false},
+        {"Conductor", {0.9f, 0.8f, 0.7f, 0.0f, 0, 0, 1}, 0.0f, false},
+        {"Lambert", {0.5f, 0.5f, 0.5f, 0, 0, 1}, 0.0f, false},
+        {"OrenNayar", {0.5f, 0.5f, 0.5f, 0.5f, 0, 0, 1}, 0.0f, false},
+        {"Dielectric", {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}, 0.0f, false},
+    };
+    const float pi = 3.14159265f;
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        const struct GlossCase *c = &cases[i];
+        OnePoint p;
+        BsdfGloss gloss;
+        float3 up = f3(0, 0, 1);
+        one_init(&p, up, up, 0);
+        one_add_closure(&p, c->closure, spectrum_splat(0.8f), c->args, 1);
+        BsdfPoint point = one_point(&p);
+        bool is_found = bsdf_block_gloss(point.block, &gloss) >> point.lane & 1;
+        assert_true(is_found == (c->alpha > 0.0f));
+        if (!is_found)
+            continue;
+        float share = gloss.share[point.lane], alpha = gloss.alpha[point.lane];
+        if (!is_near(alpha, c->alpha, 1e-5f) || !(share > 0.0f && share <= 1.0f))
+            fail_msg("%s: alpha %g, share %g", c->closure, (double)alpha, (double)share);
+        assert_true((share == 1.0f) == c->is_alone);
+        assert_true(f3_length(f3_sub(wide_get3(gloss.mirror, point.lane), up)) < 1e-5f);
+        float expected = share / (4.0f * pi * alpha * alpha) + (1.0f - share) / pi;
+        assert_true(is_near(one_pdf(&p, up), expected, 0.01f));
+        /* From aside, it is where a mirror shows the viewer. */
+        float3 aside = f3_normalize(f3(0.3f, -0.5f, 0.6f));
+        one_init(&p, aside, up, 0);
+        one_add_closure(&p, c->closure, spectrum_splat(0.8f), c->args, 1);
+        point = one_point(&p);
+        assert_true(bsdf_block_gloss(point.block, &gloss) >> point.lane & 1);
+        float3 mirror = f3(-aside.x, -aside.y, aside.z);
+        assert_true(f3_length(f3_sub(wide_get3(gloss.mirror, point.lane), mirror)) < 1e-5f);
+        one_blur(&p, 0.5f);
+        point = one_point(&p);
+        assert_true(bsdf_block_gloss(point.block, &gloss) >> point.lane & 1);
+        assert_true(gloss.alpha[point.lane] == 0.5f);
+    }
+}
+
 /* --- physics ----------------------------------------------------------------------------------- */
 
 /* f(wo, wi) without the cosine of the first lobe. */
@@ -494,6 +550,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bsdf_closure_table),
+        cmocka_unit_test(test_bsdf_gloss_is_what_is_drawn),
         cmocka_unit_test(test_bsdf_is_reciprocal),
         cmocka_unit_test(test_bsdf_importance_is_the_adjoint),
         cmocka_unit_test(test_bsdf_lambert_is_albedo_over_pi),

@@ -77,7 +77,7 @@ void kit_check_strategies(SceneLight light, float3 position, float one_minus_cos
         float t;
         double e = 0.0, p = 0.0;
         if (light_shape_intersect(&shape, f3_madd(position, skipped, d), d, 0, INFINITY, &t, &ng)) {
-            const LightQuery from = {position, normal, SKY_ABOVE};
+            const LightQuery from = light_query(position, normal, SKY_ABOVE);
             LightHit hit = lights_shape_hit(lights, &from, 0, d, t + skipped);
             bool is_found = hit.pdf_solid_angle > 0.0f;
             assert_true(hit.is_beside == (light_shape_faces(&shape) && !is_found));

@@ -110,7 +110,7 @@ static double check_strategies(Setting *s)
 {
     enum { SAMPLES = 120000 };
     const float3 normal = {0, 1, 0};
-    const LightQuery from = {s->position, normal, SKY_ABOVE};
+    const LightQuery from = light_query(s->position, normal, SKY_ABOVE);
     const double chance = (double)warp_cone_pdf(0.4f);
     const Sampler independent = {SAMPLER_INDEPENDENT};
     ZTest by_light = {0}, by_chance = {0}, density = {0};

@@ -137,8 +137,8 @@ static void test_light_rectangle_cut_by_the_horizon(void **state)
             for (uint32_t i = 0; i < SAMPLES; ++i) {
                 float2 u = sampler_2d(&independent, sample_key(c, k, i, 21), 1);
                 for (int is_even = 0; is_even < 2; ++is_even) {
-                    const LightQuery from = {f3(0, 0, 0), cases[c].n,
-                                             is_even ? SKY_ALL_AROUND : cases[c].sides};
+                    const LightQuery from = light_query(f3(0, 0, 0), cases[c].n,
+                                                        is_even ? SKY_ALL_AROUND : cases[c].sides);
                     float3 wi;
                     float distance, pdf;
                     assert_true(light_shape_sample(&shape, &from, u, &wi, &distance, &pdf));
@@ -192,8 +192,8 @@ static void test_light_triangles_cut_by_the_horizon(void **state)
         for (uint32_t i = 0; i < SAMPLES; ++i) {
             float2 u = sampler_2d(&independent, sample_key(c, k, i, 22), 1);
             for (int is_even = 0; is_even < 2; ++is_even) {
-                const LightQuery from = {f3(0, 0, 0), is_even ? f3(0, 0, 0) : cases[c].n,
-                                         is_even ? SKY_ALL_AROUND : SKY_ABOVE};
+                const LightQuery from = light_query(f3(0, 0, 0), is_even ? f3(0, 0, 0) : cases[c].n,
+                                                    is_even ? SKY_ALL_AROUND : SKY_ABOVE);
                 LightSample l;
                 assert_true(lights_sample(lights, from.position, from.normal, 0.5f, u, &l));
                 float same = lights_mesh_pdf(

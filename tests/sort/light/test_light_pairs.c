@@ -243,7 +243,8 @@ static void test_light_pairs_are_sampled_as_they_say(void **state)
             fixture_mesh(f, m->positions, m->vertices, m->indices, m->triangles);
             fixture_instance(f, 0, fixture_material(f, "m"), place);
             float3 normal = mat4_vector(&place, eyes[k % 4].normal);
-            LightQuery from = {mat4_point(&place, eyes[k % 4].at), normal, SKY_ALL_AROUND};
+            LightQuery from =
+                light_query(mat4_point(&place, eyes[k % 4].at), normal, SKY_ALL_AROUND);
             if (f3_length2(normal) > 0.0f)
                 from.normal = f3_normalize(normal), from.sides = SKY_ABOVE;
             snprintf(what, sizeof what, "%s, place %u, eye %u", m->name, k / 4, k % 4);
@@ -436,7 +437,8 @@ static void test_light_pairs_among_lamps(void **state)
             u[0][k] = pair.x, u[1][k] = pair.y;
             wide_set3(position, k, f3(1, 100, 1));
         }
-        const LightQueries query = {position, normal, sides, time, u};
+        const LightQueries query = {
+            .position = position, .normal = normal, .sides = sides, .time = time, .u = u};
         assert_int_equal(lights_sample_lamps(lights, &query, 0xffff, &rows), 0xffff);
         for (uint32_t k = 0; k < SSL_BLOCK; ++k)
             for (uint32_t t = 0; t < 3; ++t)
@@ -501,7 +503,8 @@ static void test_light_pairs_in_any_company(void **state)
             u[0][k] = fixture_random(&seed), u[1][k] = fixture_random(&seed);
             sides[k] = SKY_ABOVE;
         }
-        const LightQueries query = {position, normal, sides, time, u};
+        const LightQueries query = {
+            .position = position, .normal = normal, .sides = sides, .time = time, .u = u};
         uint16_t live = (uint16_t)(fixture_random(&seed) * 65536.0f);
         uint16_t drawn = lights_sample_points(lights, &query, live, &together);
         WIDE_EACH(k, live)

@@ -62,7 +62,7 @@ static Sight any_sight(uint32_t i)
     float3 away =
         f3_madd(f3_scale(x, (float)(beside * cos(around))), (float)(beside * sin(around)), y);
     away = f3_madd(away, (float)(light.is_two_sided && i % 2 ? height : -height), z);
-    s.from = (LightQuery){f3_add(centre, away), direction(i, 2), i / 7 % 4};
+    s.from = light_query(f3_add(centre, away), direction(i, 2), i / 7 % 4);
     return s;
 }
 
@@ -292,7 +292,7 @@ static void test_light_rectangles_are_dark_where_nothing_is_seen(void **state)
                             .cot_spread = i == 2 ? 1.0 : 0.0,
                             .spread_scale = 1.0};
         const float3 places[] = {{0.5f, 0.5f, 1.0f}, {3.0f, 0.5f, 0.0f}, {3.5f, 0.0f, -1.0f}};
-        const LightQuery from = {places[i], f3(0, 0, 1), SKY_ABOVE | SKY_BELOW};
+        const LightQuery from = light_query(places[i], f3(0, 0, 1), SKY_ABOVE | SKY_BELOW);
         rectangle_set_shapes(&shape, &rows);
         rectangle_set_point(&from, 5, &rows);
         rows.r[5] = rows.s[5] = 0.25f;

@@ -399,7 +399,7 @@ static void test_light_flat_densities(void **state)
         check_flat_density(rectangle, (LightQuery){.position = positions[i]});
         for (uint32_t sides = SKY_ABOVE; sides <= (SKY_ABOVE | SKY_BELOW); ++sides)
             check_flat_density(rectangle,
-                               (LightQuery){positions[i], normals[(i + sides) % 3], sides});
+                               light_query(positions[i], normals[(i + sides) % 3], sides));
     }
 }
 
@@ -467,7 +467,7 @@ static void test_light_strategies_agree(void **state)
          .radius_m = 0.5f},
     };
     const float3 normal = {0, 1, 0}, origin = {0, 0, 0};
-    const LightQuery from = {origin, normal, SKY_ABOVE};
+    const LightQuery from = light_query(origin, normal, SKY_ABOVE);
     for (uint32_t k = 0; k < SORT_COUNT_OF(shapes); ++k) {
         SceneFixture *f = fixture_create();
         /* A second light halves the chance of the first: densities must say so. */

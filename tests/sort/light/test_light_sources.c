@@ -168,8 +168,8 @@ static void test_light_nothing_shines(void **state)
     assert_int_equal(lights_count(lights), 0);
     assert_int_equal(lights_infinite_count(lights), 0);
     assert_false(sample_at(lights, f3(0, 3, 0), 0, &s));
-    LightHit hit = lights_shape_hit(lights, &(LightQuery){f3(0, 3, 0), f3(0, -1, 0), SKY_ABOVE}, 0,
-                                    f3(0, -1, 0), 2.0f);
+    const LightQuery inside = light_query(f3(0, 3, 0), f3(0, -1, 0), SKY_ABOVE);
+    LightHit hit = lights_shape_hit(lights, &inside, 0, f3(0, -1, 0), 2.0f);
     assert_true(spectrum_is_black(hit.radiance) && hit.pdf_solid_angle == 0.0f);
     lights_destroy(lights);
     fixture_destroy(f);
@@ -215,7 +215,7 @@ static void test_light_mesh_is_the_cornell_lamp(void **state)
                                   f3_add(f3_scale(p[1], s.b1), f3_scale(p[2], s.b2)));
             float3 reached = f3_madd(cases[k].position, s.distance_m, s.wi);
             assert_true(f3_length(f3_sub(point, reached)) < 1e-5f);
-            const LightQuery at = {cases[k].position, f3(0, 1, 0), SKY_ABOVE};
+            const LightQuery at = light_query(cases[k].position, f3(0, 1, 0), SKY_ABOVE);
             float pdf = lights_mesh_pdf(
                 lights, &at, 0.5f,
                 &(MeshLightHit){s.instance, s.triangle, s.b1, s.b2, s.wi, s.distance_m});
@@ -309,7 +309,7 @@ static void test_light_mesh_sides(void **state)
             float3 at = f3(0.3f, 0.2f, side == LIGHT_EMITS_FRONT ? front : -front);
             bool shines = sides[0] == 0 || (sides[0] & side);
             LightSample s;
-            LightQuery query = {at, f3(0, 0, 1), SKY_ABOVE};
+            LightQuery query = light_query(at, f3(0, 0, 1), SKY_ABOVE);
             float3 wi = f3(0, 0, -at.z);
             MeshLightHit hit = {instance, 7, 0.3f, 0.3f, wi, 1.0f};
             assert_true(sample_at(lights, at, 5, &s) == shines);
@@ -349,7 +349,8 @@ static void test_light_every_triangle_is_chosen(void **state)
                          .triangle = i,
                          .distance_m = f3_length(to),
                          .wi = f3_normalize(to)};
-        float pdf = lights_mesh_pdf(lights, &(LightQuery){at, up, SKY_ABOVE}, 0.5f,
+        const LightQuery at_point = light_query(at, up, SKY_ABOVE);
+        float pdf = lights_mesh_pdf(lights, &at_point, 0.5f,
                                     &(MeshLightHit){instance, i, third, third, s.wi, s.distance_m});
         unseen += !seen[i];
         expected += exp(-by_area(f, &s, pdf) * triangle_area(f, instance, i) * samples);
@@ -912,7 +913,7 @@ static void test_light_lamp_under_sky(void **state)
         lights_find_sky(lights, &rays, positions, (1u << SSL_BLOCK) - 1u, skies);
         for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
             LightHit hit;
-            const LightQuery alone = {wide_get3(positions, k), f3(0, 1, 0), SKY_ABOVE};
+            const LightQuery alone = light_query(wide_get3(positions, k), f3(0, 1, 0), SKY_ABOVE);
             double chance = (double)skies[k].chance;
             assert_true(lights_infinite_hit(lights, 0, samples[k].wi, &skies[k], &hit));
             assert_true(fabsf(hit.pdf_solid_angle / samples[k].pdf_solid_angle - 1.0f) < 1e-5f);
@@ -951,7 +952,7 @@ static void test_light_sun_under_sky(void **state)
         float2 u = sampler_2d(&(Sampler){SAMPLER_INDEPENDENT}, sample_key(1, 2, i, 3), 1);
         if (!lights_sample(lights, f3(0, 0, 0), normal, 0.0f, u, &sample))
             continue;
-        const LightQuery place = {f3(0, 0, 0), normal, SKY_ABOVE};
+        const LightQuery place = light_query(f3(0, 0, 0), normal, SKY_ABOVE);
         uint32_t source = sample.is_environment ? SKY : SUN;
         assert_true(infinite_hit(lights, &place, source, sample.wi, &hit));
         assert_true(fabsf(hit.pdf_solid_angle / sample.pdf_solid_angle - 1.0f) < 1e-5f);
