@@ -468,11 +468,21 @@ static double left_of(double u)
     return u < 1.0 - 0x1p-53 ? u : 1.0 - 0x1p-53;
 }
 
-/* The probability of the first child by the importances of both; below 0: neither lights the point. */
-static float first_probability(float first, float second)
+/* What is mirrored may be hidden: the other child keeps this chance where a gloss weighs them. */
+#define CHANCE_MIN_OF_GLOSS 0x1p-5f
+
+/* Returns the probability p of the first child by the importances of both, without what is too unlikely. */
+static float heed_hidden(float p, float first, float second, float share)
+{
+    bool is_open = share > 0.0f && first > 0.0f && second > 0.0f;
+    return is_open ? clampf(p, CHANCE_MIN_OF_GLOSS, 1.0f - CHANCE_MIN_OF_GLOSS) : p;
+}
+
+/* The probability of the first child by the importances of both; below 0: neither lights the point. share: of the gloss. */
+static float first_probability(float first, float second, float share)
 {
     float sum = first + second;
-    return sum > 0.0f ? first / sum : -1.0f;
+    return sum > 0.0f ? heed_hidden(first / sum, first, second, share) : -1.0f;
 }
 
 /* Takes a point one step down, if something below lights it. */
@@ -497,13 +507,14 @@ static bool descend(const LightTree *tree, float p, uint32_t lane, uint32_t *nod
 /* Takes all points one step down from the root, as descend does. Returns those that something lights. first, second: the
  * importances of its children. */
 static uint16_t descend_from_root(const LightTree *tree, const WideRow first, const WideRow second,
-                                  uint32_t out_node[SSL_BLOCK], LightPicks *picks)
+                                  const WideRow share, uint32_t out_node[SSL_BLOCK],
+                                  LightPicks *picks)
 {
     alignas(64) WideRow sum, p;
     uint32_t far = tree->nodes[0].next;
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
         sum[k] = first[k] + second[k];
-        p[k] = first[k] / sum[k];
+        p[k] = heed_hidden(first[k] / sum[k], first[k], second[k], share[k]);
     }
     for (uint32_t k = 0; k < SSL_BLOCK; ++k) {
         bool is_first = picks->u[k] < (double)p[k];
@@ -543,13 +554,13 @@ static uint16_t descend_all(const LightTree *tree, uint16_t open, LightTreeRows 
     ASSERT(open != 0);
     weigh_one(tree, 1, open, rows, first);
     weigh_one(tree, tree->nodes[0].next, open, rows, second);
-    open &= descend_from_root(tree, first, second, node, picks);
+    open &= descend_from_root(tree, first, second, rows->share, node, picks);
     uint16_t found = take_leaves(tree, node, &open, picks);
     while (open) {
         weigh_children(tree, node, open, rows, first, second);
         WIDE_EACH(k, open)
         {
-            float p = first_probability(first[k], second[k]);
+            float p = first_probability(first[k], second[k], rows->share[k]);
             if (!descend(tree, p, k, &node[k], picks) || !(picks->probability[k] > 0.0f))
                 open = (uint16_t)(open & ~(1u << k));
         }
@@ -620,7 +631,7 @@ float light_tree_probability(const LightTree *tree, const LightQuery *at, uint32
     float probability = 1.0f;
     uint64_t trail = tree->trails[leaf];
     for (uint32_t i = 0; i < count; i += 2, trail >>= 1) {
-        float p = first_probability(weights[i], weights[i + 1]);
+        float p = first_probability(weights[i], weights[i + 1], rows.share[0]);
         if (p < 0.0f)
             return 0.0f;
         probability *= trail & 1 ? 1.0f - p : p;
