@@ -61,11 +61,9 @@ static Spectrum channel_chances(const Path *path)
     return spectrum_scale(chance, 1.0f / sum);
 }
 
-/* Draws the channel of a flight; *out_u becomes what is left of the random number, in [0, 1). */
-static int draw_channel(const WaveShared *s, const Path *path, float *out_u)
+/* Draws the channel of a flight by a random number; *out_u becomes what is left of it, in [0, 1). */
+static int draw_channel(const Path *path, float u, float *out_u)
 {
-    float u =
-        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_CHANNEL));
     Spectrum chance = channel_chances(path);
     int channel = 0;
     while (channel + 1 < SPECTRUM_CHANNELS && u >= chance.c[channel])
@@ -74,13 +72,10 @@ static int draw_channel(const WaveShared *s, const Path *path, float *out_u)
     return channel;
 }
 
-/* Sends a path on, as far as the extinction lets it. */
-static void fly(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min, float extinction)
+/* Sends a path on, as far as the extinction lets it by the random number v. */
+static void fly(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min, float extinction,
+                float v)
 {
-    Path *path = &w->paths[i];
-    const WaveShared *s = w->shared;
-    float v =
-        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_DISTANCE));
     ASSERT(v < 1.0f && extinction >= 0.0f);
     Ray ray = {.origin = origin,
                .direction = direction,
@@ -93,11 +88,14 @@ static void fly(Wave *w, uint32_t i, float3 origin, float3 direction, float t_mi
 void wave_walk_begin(Wave *w, uint32_t i, const SurfaceHit *hit, float3 direction, float t_min)
 {
     Path *path = &w->paths[i];
+    const Sampler *sampler = &w->shared->sampler;
     float unused;
     path->walk = (Walk){.out = hit->Ng};
     SPECTRUM_EACH(c) path->walk.length.c[c] = diffusion_length(path->medium.albedo.c[c]);
-    int channel = draw_channel(w->shared, path, &unused);
-    fly(w, i, hit->P, direction, t_min, path->medium.sigma_t.c[channel]);
+    float u = sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_CHANNEL));
+    float v = sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_DISTANCE));
+    int channel = draw_channel(path, u, &unused);
+    fly(w, i, hit->P, direction, t_min, path->medium.sigma_t.c[channel], v);
 }
 
 /* Multiplies the throughput by transmittance over density, for a flight of t metres that ends in a scatter or at a
@@ -138,19 +136,46 @@ static float3 around(float3 axis, float cosine, float turn)
     return f3_normalize(warp_to_frame(f3(sine * c.x, sine * c.y, cosine), s, t, axis));
 }
 
-static void scatter(Wave *w, uint32_t i)
+/* Paths that scatter inside bodies, and the random numbers by which they do. */
+typedef struct WalkBlock {
+    uint32_t path[SSL_BLOCK];
+    uint32_t count;
+    alignas(64) WideRow direction[2];
+    WideRow channel, distance; /* of the next flight */
+} WalkBlock;
+
+static void draw_numbers(const Wave *w, WalkBlock *block)
 {
+    const Sampler *sampler = &w->shared->sampler;
+    const SampleKey *keys[SSL_BLOCK];
+    uint32_t directions[SSL_BLOCK], channels[SSL_BLOCK], distances[SSL_BLOCK];
+    uint16_t live = (uint16_t)((1u << block->count) - 1u);
+    for (uint32_t k = 0; k < block->count; ++k) {
+        const Path *path = &w->paths[block->path[k]];
+        keys[k] = &path->key;
+        directions[k] = sample_dimension(path->event, SAMPLE_MEDIUM_UV);
+        channels[k] = sample_dimension(path->event + 1, SAMPLE_MEDIUM_CHANNEL);
+        distances[k] = sample_dimension(path->event + 1, SAMPLE_MEDIUM_DISTANCE);
+    }
+    sampler_2d_points(sampler, keys, directions, live, block->direction);
+    sampler_1d_points(sampler, keys, channels, live, block->channel);
+    sampler_1d_points(sampler, keys, distances, live, block->distance);
+}
+
+/* Scatters the path of a lane, and sends it on. */
+static void scatter(Wave *w, const WalkBlock *block, uint32_t k)
+{
+    uint32_t i = block->path[k];
     Path *path = &w->paths[i];
     Ray ray = ray_batch_get(&w->rays, i);
     float3 at = f3_madd(ray.origin, ray.t_max, ray.direction), direction;
-    float2 u =
-        sampler_2d(&w->shared->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_UV));
+    float2 u = f2(block->direction[0][k], block->direction[1][k]);
     attenuate(path, ray.t_max, true);
     ++path->event;
     if (++path->walk_steps >= WAVE_WALK_MAX)
         path->flags |= PATH_DEAD;
     float left;
-    int channel = draw_channel(w->shared, path, &left);
+    int channel = draw_channel(path, block->channel[k], &left);
     bool is_guided = left < guided_share(path);
     if (is_guided)
         direction = around(path->walk.out, guided_cosine(u.y, path->walk.length.c[channel]), u.x);
@@ -159,7 +184,19 @@ static void scatter(Wave *w, uint32_t i)
     path->walk.cosine = clampf(f3_dot(direction, path->walk.out), -1.0f, 1.0f);
     path->walk.phase = warp_henyey_greenstein_pdf(f3_dot(direction, ray.direction), path->medium.g);
     fly(w, i, at, direction, 0.0f,
-        is_guided ? guided_extinction(path, channel) : path->medium.sigma_t.c[channel]);
+        is_guided ? guided_extinction(path, channel) : path->medium.sigma_t.c[channel],
+        block->distance[k]);
+}
+
+/* Scatters all paths of a block, and empties it. */
+static void scatter_block(Wave *w, WalkBlock *block)
+{
+    if (block->count == 0)
+        return;
+    draw_numbers(w, block);
+    for (uint32_t k = 0; k < block->count; ++k)
+        scatter(w, block, k);
+    block->count = 0;
 }
 
 static void leave(Wave *w, uint32_t i)
@@ -178,14 +215,18 @@ static void leave(Wave *w, uint32_t i)
 void stage_walk(Wave *w)
 {
     uint32_t count = w->has_walks ? w->count : 0;
+    WalkBlock block = {.count = 0};
     w->has_walks = false;
     for (uint32_t i = 0; i < count; ++i) {
         if (!(w->paths[i].flags & PATH_INSIDE))
             continue;
         w->has_walks = true;
-        if (w->hits.shape[i] == HIT_NONE)
-            scatter(w, i);
-        else
+        if (w->hits.shape[i] != HIT_NONE)
             leave(w, i);
+        else
+            block.path[block.count++] = i;
+        if (block.count == SSL_BLOCK)
+            scatter_block(w, &block);
     }
+    scatter_block(w, &block);
 }
