@@ -403,9 +403,9 @@ static bool is_one_node(const uint32_t nodes[SSL_BLOCK], uint16_t live)
 static void set_gloss(const LightGloss *gloss, uint32_t lane, LightTreeRows *rows)
 {
     for (uint32_t c = 0; c < 3; ++c)
-        rows->mirror[c][lane] = (float)gloss->mirror[c] * (1.0f / 32767.0f);
-    rows->alpha[lane] = (float)gloss->alpha * (1.0f / 255.0f);
-    rows->share[lane] = (float)gloss->share * (1.0f / 255.0f);
+        rows->mirror[c][lane] = (float)gloss->mirror[c] * (1.0f / LIGHT_GLOSS_MIRROR_UNIT);
+    rows->alpha[lane] = (float)gloss->alpha * (1.0f / LIGHT_GLOSS_UNIT);
+    rows->share[lane] = (float)gloss->share * (1.0f / LIGHT_GLOSS_UNIT);
 }
 
 /* gloss: [SSL_BLOCK]; NULL: none. */

@@ -1,6 +1,7 @@
 /* Chooses one of many lights for a point: a binary tree over what shines, whose nodes bound where the light comes
  * from and where it may go [Conty2018]. Going down, each child is taken with a probability in proportion to
- * what it may at most bring to the point; so near and facing lights are found among millions.
+ * what it may bring to the point; so lights that are near, face it or are mirrored by it are found among millions. What is
+ * mirrored may be hidden, so beside it other children keep a chance.
  *
  * A node is refused only when nothing below it can light the point; a light that can always has a positive
  * probability. But for light_tree_heed it is immutable once made: any thread. */

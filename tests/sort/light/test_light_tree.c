@@ -405,7 +405,7 @@ static void test_tree_keeps_what_is_not_mirrored(void **state)
 }
 
 /* A wet street at night: two hundred lamps along it, of which the viewer sees a few mirrored. The relative variance of one sample,
- * exact here, is a tenth of that without the gloss. */
+ * exact here, is 1.7 on average, and 39 without the gloss. */
 static void test_tree_finds_the_mirrored(void **state)
 {
     (void)state;
@@ -442,7 +442,7 @@ static void test_tree_finds_the_mirrored(void **state)
             variance[glossy] += sum2 / (sum * sum) - 1.0;
         }
     }
-    if (!(variance[1] < 0.15 * variance[0]))
+    if (!(variance[1] < 0.1 * variance[0]))
         fail_msg("variance %g, without the gloss %g", variance[1] / POINTS, variance[0] / POINTS);
     light_tree_destroy(tree);
 }
