@@ -284,7 +284,7 @@ static void bounce(Wave *w, uint32_t i, SurfaceLane surface, const Exit *exit,
     ray_batch_restart(&w->rays, i, wide_get3(exit->origin, k), wi);
 }
 
-/* Enters a translucent body, where the path walks until it leaves by a diffuse bounce (leave_body). */
+/* Enters a translucent body, where the path walks until it leaves by a diffuse bounce (leave_bodies). */
 static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
                        const BsdfDrawn *drawn)
 {
@@ -304,7 +304,23 @@ static void enter_body(Wave *w, uint32_t i, SurfaceLane surface, BsdfPoint bsdf,
         footprint_scatter(&hit, sample.wi, DIFFUSE_PDF, 1.0f, &path->diff);
     /* The walk begins on the surface, which the first flight ignores: free paths may be shorter than the error. */
     float ignored_m = hit.error_m / maxf(fabsf(f3_dot(sample.wi, hit.Ng)), FLT_EPSILON);
-    wave_walk_begin(w, i, &hit, sample.wi, ignored_m);
+    path->walk = (Walk){.out = hit.Ng};
+    ray_batch_start(&w->rays, i, hit.P, sample.wi, INFINITY, w->rays.time[i]);
+    w->rays.t_min[i] = ignored_m;
+}
+
+static void enter_bodies(Wave *w, const PointBlock *points, const BsdfBlock *block,
+                         const BsdfDrawn *drawn, uint16_t entering)
+{
+    uint32_t paths[SSL_BLOCK], count = 0;
+    WIDE_EACH(k, entering)
+    {
+        enter_body(w, points->path[k], (SurfaceLane){points->surfaces, k}, (BsdfPoint){block, k},
+                   drawn);
+        paths[count++] = points->path[k];
+    }
+    if (count > 0)
+        wave_walk_begin(w, paths, count);
 }
 
 /* Records the fraction that lights visible to diffuse bounces only, or to glossy ones only, are weighted by. */
@@ -366,8 +382,7 @@ static void continue_paths(Wave *w, const PointBlock *points, const BsdfBlock *b
     uint16_t bouncing = going & (uint16_t)~(passing | entering);
     WIDE_EACH(k, w->reads.catchers ? going : 0)
     w->paths[points->path[k]].flags &= ~(uint32_t)PATH_AT_CATCHER;
-    WIDE_EACH(k, entering)
-    enter_body(w, points->path[k], (SurfaceLane){surfaces, k}, (BsdfPoint){block, k}, drawn);
+    enter_bodies(w, points, block, drawn, entering);
     WIDE_EACH(k, w->keeps_diffuse_fraction ? bouncing : 0)
     record_diffuse_fraction(&w->paths[points->path[k]], (BsdfPoint){block, k}, drawn);
     WIDE_EACH(k, w->caustics ? passing | bouncing : 0)

@@ -1,232 +1,180 @@
-/* Random walks of paths inside translucent bodies [Chiang2016]. Each pass of the wave is one flight, and its ray is as
+/* Random walks of paths inside translucent bodies. Each pass of the wave is one flight (walk.ssl), and its ray is as
  * long as the free distance that was drawn for it. If the ray meets nothing, the path scatters at its end. If it meets
  * the body's own surface, the path leaves by a diffuse lobe (stage_surface.c). Other surfaces inside the body are shaded
- * as they would be outside.
- *
- * Each colour channel has its own extinction. One channel is drawn, by its throughput, to sample the distance, and most of the flights
- * go towards where the path came in and pass more easily that way, as light does that gets out of a half-space [Krivanek2014]. The
- * balance heuristic over all channels and both ways keeps the throughput of each bounded. */
+ * as they would be outside. */
 #include "sort/integrator/wave_state.h"
 
-#include "sort/sampling/warp.h"
-#include "ssl/rt/rt.h"
-#include <float.h>
+#include "sort/integrator/walk_rows.h"
 
-/* The greatest albedo whose diffusion is asked for: that of 1 is endless. */
-#define ALBEDO_MOST 0.9999f
-
-/* Returns how far light diffuses in free paths by the albedo of one scatter: nearly the positive root of Case's equation, for isotropic
- * scattering [Krivanek2014]. */
-static float diffusion_length(float albedo)
-{
-    float a = clampf(albedo, 0.1f, ALBEDO_MOST);
-    float power = 2.44294f - 0.0215813f * a + 0.578637f / a;
-    return 1.0f / sqrtf(1.0f - rt_pow(a, power));
-}
-
-/* Returns the share of flights that are drawn towards the surface. */
-static float guided_share(const Path *path)
-{
-    return 0.7f * (1.0f - fabsf(path->medium.g));
-}
-
-/* The density by which such a flight in one channel has its cosine to the way out, per solid angle: the further it goes out of itself, the
- * more [Krivanek2014]. */
-static float guided_pdf(float cosine, float length)
-{
-    return SORT_INV_2PI / (rt_log((length + 1.0f) / (length - 1.0f)) * (length - cosine));
-}
-
-static float guided_cosine(float u, float length)
-{
-    float cosine = length - (length + 1.0f) * rt_pow((length - 1.0f) / (length + 1.0f), u);
-    return clampf(cosine, -1.0f, 1.0f);
-}
-
-/* And it meets so much less on the way out. */
-static float guided_extinction(const Path *path, int channel)
-{
-    return path->medium.sigma_t.c[channel] *
-           (1.0f - path->walk.cosine / path->walk.length.c[channel]);
-}
-
-/* Returns the probability of each channel to be drawn. */
-static Spectrum channel_chances(const Path *path)
-{
-    Spectrum chance;
-    float sum = 0.0f;
-    SPECTRUM_EACH(i) sum += chance.c[i] = fabsf(path->beta.c[i] * path->medium.albedo.c[i]);
-    if (!(sum > 0.0f))
-        return spectrum_splat(1.0f / (float)SPECTRUM_CHANNELS);
-    return spectrum_scale(chance, 1.0f / sum);
-}
-
-/* Draws the channel of a flight by a random number; *out_u becomes what is left of it, in [0, 1). */
-static int draw_channel(const Path *path, float u, float *out_u)
-{
-    Spectrum chance = channel_chances(path);
-    int channel = 0;
-    while (channel + 1 < SPECTRUM_CHANNELS && u >= chance.c[channel])
-        u -= chance.c[channel++];
-    *out_u = minf(u / maxf(chance.c[channel], FLT_MIN), 1.0f);
-    return channel;
-}
-
-/* Sends a path on, as far as the extinction lets it by the random number v. */
-static void fly(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min, float extinction,
-                float v)
-{
-    ASSERT(v < 1.0f && extinction >= 0.0f);
-    Ray ray = {.origin = origin,
-               .direction = direction,
-               .t_min = t_min,
-               .t_max = -rt_log1p(-v) / extinction,
-               .time = w->rays.time[i]};
-    ray_batch_set(&w->rays, i, &ray);
-}
-
-void wave_walk_begin(Wave *w, uint32_t i, const SurfaceHit *hit, float3 direction, float t_min)
-{
-    Path *path = &w->paths[i];
-    const Sampler *sampler = &w->shared->sampler;
-    float unused;
-    path->walk = (Walk){.out = hit->Ng};
-    SPECTRUM_EACH(c) path->walk.length.c[c] = diffusion_length(path->medium.albedo.c[c]);
-    float u = sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_CHANNEL));
-    float v = sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_DISTANCE));
-    int channel = draw_channel(path, u, &unused);
-    fly(w, i, hit->P, direction, t_min, path->medium.sigma_t.c[channel], v);
-}
-
-/* Multiplies the throughput by transmittance over density, for a flight of t metres that ends in a scatter or at a
- * surface. */
-static void attenuate(Path *path, float t, bool scatters)
-{
-    const Walk *walk = &path->walk;
-    Spectrum chance = channel_chances(path), through;
-    bool is_drawn = walk->phase > 0.0f;
-    float guided = is_drawn ? guided_share(path) : 0.0f, phase = is_drawn ? walk->phase : 1.0f;
-    ASSERT(t >= 0.0f);
-    float pdf = 0.0f;
-    SPECTRUM_EACH(i)
-    {
-        float sigma_t = path->medium.sigma_t.c[i];
-        through.c[i] = phase * rt_exp(-sigma_t * t);
-        pdf += chance.c[i] * (1.0f - guided) * through.c[i] * (scatters ? sigma_t : 1.0f);
-        if (guided > 0.0f) {
-            float sigma = guided_extinction(path, i);
-            pdf += chance.c[i] * guided * guided_pdf(walk->cosine, walk->length.c[i]) *
-                   rt_exp(-sigma * t) * (scatters ? sigma : 1.0f);
-        }
-        if (scatters)
-            through.c[i] *= sigma_t * path->medium.albedo.c[i];
-    }
-    if (pdf > 0.0f)
-        path->beta = spectrum_scale(spectrum_mul(path->beta, through), 1.0f / pdf);
-    else
-        path->flags |= PATH_DEAD;
-}
-
-static float3 around(float3 axis, float cosine, float turn)
-{
-    float3 s, t;
-    float sine = sqrtf(maxf(1.0f - cosine * cosine, 0.0f));
-    float2 c = warp_circle(turn);
-    f3_frame(axis, &s, &t);
-    return f3_normalize(warp_to_frame(f3(sine * c.x, sine * c.y, cosine), s, t, axis));
-}
-
-/* Paths that scatter inside bodies, and the random numbers by which they do. */
+/* Paths whose walks begin, go on or end, and the rows of their flights. */
 typedef struct WalkBlock {
-    uint32_t path[SSL_BLOCK];
     uint32_t count;
-    alignas(64) WideRow direction[2];
-    WideRow channel, distance; /* of the next flight */
+    uint32_t path[SSL_BLOCK];
+    const SampleKey *key[SSL_BLOCK];
+    WalkRows rows;
 } WalkBlock;
 
-static void draw_numbers(const Wave *w, WalkBlock *block)
+static uint16_t all_lanes(const WalkBlock *block)
 {
-    const Sampler *sampler = &w->shared->sampler;
-    const SampleKey *keys[SSL_BLOCK];
-    uint32_t directions[SSL_BLOCK], channels[SSL_BLOCK], distances[SSL_BLOCK];
-    uint16_t live = (uint16_t)((1u << block->count) - 1u);
+    return (uint16_t)((1u << block->count) - 1u);
+}
+
+static void set_channels(WideRow rows[SPECTRUM_CHANNELS], uint32_t k, Spectrum v)
+{
+    SPECTRUM_EACH(c) rows[c][k] = v.c[c];
+}
+
+static Spectrum get_channels(const WideRow rows[SPECTRUM_CHANNELS], uint32_t k)
+{
+    Spectrum v;
+    SPECTRUM_EACH(c) v.c[c] = rows[c][k];
+    return v;
+}
+
+/* Draws the channels and distances of the next flights, whose paths have so many more events by then. */
+static void draw_distances(const Wave *w, WalkBlock *block, uint32_t more)
+{
+    uint32_t channels[SSL_BLOCK] = {0}, distances[SSL_BLOCK] = {0};
     for (uint32_t k = 0; k < block->count; ++k) {
-        const Path *path = &w->paths[block->path[k]];
-        keys[k] = &path->key;
-        directions[k] = sample_dimension(path->event, SAMPLE_MEDIUM_UV);
-        channels[k] = sample_dimension(path->event + 1, SAMPLE_MEDIUM_CHANNEL);
-        distances[k] = sample_dimension(path->event + 1, SAMPLE_MEDIUM_DISTANCE);
+        uint32_t event = w->paths[block->path[k]].event + more;
+        channels[k] = sample_dimension(event, SAMPLE_MEDIUM_CHANNEL);
+        distances[k] = sample_dimension(event, SAMPLE_MEDIUM_DISTANCE);
     }
-    sampler_2d_points(sampler, keys, directions, live, block->direction);
-    sampler_1d_points(sampler, keys, channels, live, block->channel);
-    sampler_1d_points(sampler, keys, distances, live, block->distance);
+    const Sampler *sampler = &w->shared->sampler;
+    uint16_t live = all_lanes(block);
+    sampler_1d_points(sampler, block->key, channels, live, block->rows.channel_u);
+    sampler_1d_points(sampler, block->key, distances, live, block->rows.distance_u);
 }
 
-/* Scatters the path of a lane, and sends it on. */
-static void scatter(Wave *w, const WalkBlock *block, uint32_t k)
+static void draw_directions(const Wave *w, WalkBlock *block)
 {
-    uint32_t i = block->path[k];
-    Path *path = &w->paths[i];
-    Ray ray = ray_batch_get(&w->rays, i);
-    float3 at = f3_madd(ray.origin, ray.t_max, ray.direction), direction;
-    float2 u = f2(block->direction[0][k], block->direction[1][k]);
-    attenuate(path, ray.t_max, true);
-    ++path->event;
-    if (++path->walk_steps >= WAVE_WALK_MAX)
-        path->flags |= PATH_DEAD;
-    float left;
-    int channel = draw_channel(path, block->channel[k], &left);
-    bool is_guided = left < guided_share(path);
-    if (is_guided)
-        direction = around(path->walk.out, guided_cosine(u.y, path->walk.length.c[channel]), u.x);
-    else
-        direction = around(ray.direction, warp_henyey_greenstein(u.y, path->medium.g), u.x);
-    path->walk.cosine = clampf(f3_dot(direction, path->walk.out), -1.0f, 1.0f);
-    path->walk.phase = warp_henyey_greenstein_pdf(f3_dot(direction, ray.direction), path->medium.g);
-    fly(w, i, at, direction, 0.0f,
-        is_guided ? guided_extinction(path, channel) : path->medium.sigma_t.c[channel],
-        block->distance[k]);
+    uint32_t directions[SSL_BLOCK] = {0};
+    WideRow uv[2];
+    for (uint32_t k = 0; k < block->count; ++k)
+        directions[k] = sample_dimension(w->paths[block->path[k]].event, SAMPLE_MEDIUM_UV);
+    sampler_2d_points(&w->shared->sampler, block->key, directions, all_lanes(block), uv);
+    memcpy(block->rows.u, uv[0], sizeof uv[0]);
+    memcpy(block->rows.v, uv[1], sizeof uv[1]);
 }
 
-/* Scatters all paths of a block, and empties it. */
+/* Adds a path, which has its medium. */
+static uint32_t add_path(WalkBlock *block, const Wave *w, uint32_t i)
+{
+    const Path *path = &w->paths[i];
+    WalkRows *rows = &block->rows;
+    uint32_t k = block->count++;
+    block->path[k] = i;
+    block->key[k] = &path->key;
+    set_channels(rows->albedo, k, path->medium.albedo);
+    set_channels(rows->sigma_t, k, path->medium.sigma_t);
+    set_channels(rows->beta, k, path->beta);
+    return k;
+}
+
+/* Adds a path whose flight of t metres ends. */
+static void add_flight(WalkBlock *block, const Wave *w, uint32_t i, float t)
+{
+    const Walk *walk = &w->paths[i].walk;
+    WalkRows *rows = &block->rows;
+    uint32_t k = add_path(block, w, i);
+    ASSERT(t >= 0.0f);
+    rows->g[k] = w->paths[i].medium.g;
+    set_channels(rows->reach, k, walk->reach);
+    wide_set3(rows->outwards, k, walk->out);
+    rows->cosine[k] = walk->cosine;
+    rows->phase[k] = walk->phase;
+    rows->t[k] = t;
+}
+
+/* Gives a path the throughput after its flight. */
+static void weigh(Path *path, const WalkBlock *block, uint32_t k)
+{
+    path->beta = get_channels(block->rows.weighed, k);
+    if (spectrum_is_black(path->beta))
+        path->flags |= PATH_DEAD;
+}
+
+void wave_walk_begin(Wave *w, const uint32_t *paths, uint32_t count)
+{
+    WalkBlock block;
+    block.count = 0;
+    for (uint32_t k = 0; k < count; ++k)
+        add_path(&block, w, paths[k]);
+    draw_distances(w, &block, 0);
+    walk_begin_run(&block.rows, all_lanes(&block));
+    for (uint32_t k = 0; k < count; ++k) {
+        w->paths[paths[k]].walk.reach = get_channels(block.rows.reach, k);
+        w->rays.t_max[paths[k]] = block.rows.t_max[k];
+    }
+}
+
+/* Scatters all paths of a block at the ends of their flights, sends them on, and empties it. */
 static void scatter_block(Wave *w, WalkBlock *block)
 {
+    WalkRows *rows = &block->rows;
     if (block->count == 0)
         return;
-    draw_numbers(w, block);
     for (uint32_t k = 0; k < block->count; ++k)
-        scatter(w, block, k);
+        for (uint32_t c = 0; c < 3; ++c)
+            rows->wo[c][k] = w->rays.direction[c][block->path[k]];
+    draw_directions(w, block);
+    draw_distances(w, block, 1);
+    walk_scatter_run(rows, all_lanes(block));
+    for (uint32_t k = 0; k < block->count; ++k) {
+        uint32_t i = block->path[k];
+        Path *path = &w->paths[i];
+        Ray ray = ray_batch_get(&w->rays, i);
+        weigh(path, block, k);
+        ++path->event;
+        if (++path->walk_steps >= WAVE_WALK_MAX)
+            path->flags |= PATH_DEAD;
+        path->walk.cosine = rows->next_cosine[k];
+        path->walk.phase = rows->next_phase[k];
+        ray_batch_start(&w->rays, i, f3_madd(ray.origin, ray.t_max, ray.direction),
+                        wide_get3(rows->wi, k), rows->t_max[k], ray.time);
+    }
     block->count = 0;
 }
 
-static void leave(Wave *w, uint32_t i)
+/* Ends the walks of all paths of a block at surfaces, and empties it. */
+static void leave_block(Wave *w, WalkBlock *block)
 {
-    Path *path = &w->paths[i];
-    ASSERT(path->flags & PATH_INSIDE);
-    attenuate(path, w->hits.t[i], false);
-    path->flags &= ~(uint32_t)PATH_INSIDE;
-    ++path->event;
-    if (w->hits.shape[i] == path->body)
-        path->flags |= PATH_LEAVING;
-    else
-        path->flags |= PATH_SPECULAR; /* no light was sampled on the way */
+    if (block->count == 0)
+        return;
+    walk_leave_run(&block->rows, all_lanes(block));
+    for (uint32_t k = 0; k < block->count; ++k) {
+        uint32_t i = block->path[k];
+        Path *path = &w->paths[i];
+        weigh(path, block, k);
+        path->flags &= ~(uint32_t)PATH_INSIDE;
+        ++path->event;
+        if (w->hits.shape[i] == path->body)
+            path->flags |= PATH_LEAVING;
+        else
+            path->flags |= PATH_SPECULAR; /* no light was sampled on the way */
+    }
+    block->count = 0;
 }
 
 void stage_walk(Wave *w)
 {
     uint32_t count = w->has_walks ? w->count : 0;
-    WalkBlock block = {.count = 0};
+    WalkBlock scattering, leaving;
+    scattering.count = leaving.count = 0;
     w->has_walks = false;
     for (uint32_t i = 0; i < count; ++i) {
         if (!(w->paths[i].flags & PATH_INSIDE))
             continue;
         w->has_walks = true;
         if (w->hits.shape[i] != HIT_NONE)
-            leave(w, i);
+            add_flight(&leaving, w, i, w->hits.t[i]);
         else
-            block.path[block.count++] = i;
-        if (block.count == SSL_BLOCK)
-            scatter_block(w, &block);
+            add_flight(&scattering, w, i, w->rays.t_max[i]);
+        if (leaving.count == SSL_BLOCK)
+            leave_block(w, &leaving);
+        if (scattering.count == SSL_BLOCK)
+            scatter_block(w, &scattering);
     }
-    scatter_block(w, &block);
+    leave_block(w, &leaving);
+    scatter_block(w, &scattering);
 }

@@ -38,9 +38,9 @@ enum { WAVE_PATHS_OF_A_CATCH = 5 };
 
 /* What the flights of a walk inside a body are drawn by (stage_walk.c). */
 typedef struct Walk {
-    float3 out;      /* unit normal where it entered, outwards */
-    Spectrum length; /* by channel, how far light diffuses there, in free paths: above 1 */
-    float cosine;    /* of this flight's direction and `out` */
+    float3 out;     /* unit normal where it entered, outwards */
+    Spectrum reach; /* by channel, how far light diffuses there, in free paths: above 1 */
+    float cosine;   /* of this flight's direction and `out` */
     /* Density per solid angle with which it scattered into that direction; 0: it came in, and the walk chose nothing. */
     float phase;
 } Walk;
@@ -366,9 +366,9 @@ void wave_find_surfaces(const Wave *w, const uint32_t *paths, uint32_t count, ui
 /* Returns the least roughness (alpha) of microfacet lobes where the path stands. After wide scatters sharp reflections are
  * blurred, as in Cycles: they would be noise. */
 float wave_least_alpha(const WaveShared *s, const Path *path);
-/* Sends path i, which is PATH_INSIDE and has its medium, from a hit into the body, as far as the free distance drawn for it. Surfaces
- * nearer than t_min metres are ignored. */
-void wave_walk_begin(Wave *w, uint32_t i, const SurfaceHit *hit, float3 direction, float t_min);
+/* Draws how far `count` <= SSL_BLOCK paths get along the rays that enter bodies. They are PATH_INSIDE, and have their medium and
+ * the normal of their walk. */
+void wave_walk_begin(Wave *w, const uint32_t *paths, uint32_t count);
 
 /* --- guides of denoisers (guides.c); only while Wave.guides is not NULL -------------------------------- */
 

@@ -48,22 +48,3 @@ float2 warp_triangle(float2 u)
     }
     return u;
 }
-
-/* Below this mean cosine all directions are as likely. */
-#define HENYEY_GREENSTEIN_LEAST 1e-3f
-
-float warp_henyey_greenstein_pdf(float cosine, float g)
-{
-    if (g < HENYEY_GREENSTEIN_LEAST)
-        return 0.5f * SORT_INV_2PI;
-    float k = maxf(1.0f + g * g - 2.0f * g * cosine, FLT_MIN);
-    return 0.5f * SORT_INV_2PI * (1.0f - g * g) / (k * sqrtf(k));
-}
-
-float warp_henyey_greenstein(float u, float g)
-{
-    if (g < HENYEY_GREENSTEIN_LEAST)
-        return 1.0f - 2.0f * u;
-    float k = (1.0f - g * g) / (1.0f - g + 2.0f * g * u);
-    return clampf((1.0f + g * g - k * k) / (2.0f * g), -1.0f, 1.0f);
-}

@@ -48,12 +48,6 @@ static inline float warp_cone_pdf(float one_minus_cos_max)
     return SORT_INV_2PI / one_minus_cos_max;
 }
 
-/* The cosine between the directions before and after a scatter, by the phase function [Henyey1941], whose mean it is:
- * g in [0, 1). */
-float warp_henyey_greenstein(float u, float g);
-/* Returns the density of that, per solid angle. */
-float warp_henyey_greenstein_pdf(float cosine, float g);
-
 /* Barycentrics (b1, b2) of a uniform point of a triangle, b0 = 1 - b1 - b2 [Heitz2019]. Density 1/area. */
 float2 warp_triangle(float2 u);
 

@@ -16,7 +16,6 @@ from feature_kit import (BLUE, GREEN, GREY, RED, WHITE, add, animate, ball, coll
 SCENES = {}
 BLURRED = "in Multiscatter GGX, what Filter Glossy blurs keeps its energy; in Cycles 4 it loses as much as GGX does"
 
-DIFFUSE_AFTER_DIFFUSE = "skin that diffuse light sees, of thin parts too, is diffuse in Cycles, a walk in SORT"
 DIVIDED = ", and Glossy Direct and Indirect are divided by it; Depth has edges of its own"
 PASSES = {"3.4": "Glossy Color of Cycles 3's Principled is without Fresnel" + DIVIDED} | dict.fromkeys(
     ("4.5", "5.0"), f"caustics in Diffuse Indirect: {BLURRED}; Glossy Color of Principled is an estimate in Cycles" + DIVIDED)
@@ -554,7 +553,7 @@ def glass():
     diffuse(cube(row(4)[2], .5), BLUE)
 
 
-@scene(samples=128, reason={"all": DIFFUSE_AFTER_DIFFUSE})
+@scene(samples=128)
 def skin():
     """Subsurface scattering by the Principled BSDF and by its own node, at two scales."""
     stage()

@@ -72,6 +72,7 @@ typedef struct Texel {
 typedef struct Surface {
     float uvw[3], normal[3], tangent[3], tangent_sign;
     bool is_backfacing;
+    int32_t diffuse_depth;
 } Surface;
 
 static const Surface plane = {
@@ -179,6 +180,8 @@ static void run(Point *p, const Setting *settings, uint32_t count, const Texel *
     put_global(globals, GLOBAL_tangent_sign, &surface->tangent_sign, 1);
     int32_t backfacing = surface->is_backfacing;
     memcpy(&globals[layout.offset_floats[GLOBAL_backfacing]], &backfacing, sizeof backfacing);
+    memcpy(&globals[layout.offset_floats[GLOBAL_diffuse_depth]], &surface->diffuse_depth,
+           sizeof surface->diffuse_depth);
 
     size_t params_bytes = ((size_t)p->info->params_bytes / ALIGN + 1) * ALIGN;
     void *params = mem_alloc_aligned(params_bytes, ALIGN);
@@ -464,6 +467,58 @@ static void test_units_standard_surface_glass_is_one_lobe(void **state)
     release(&p);
 }
 
+/* --- bodies as Blender has them -------------------------------------------------------------- */
+
+/* Light walks in them, but for paths that came from a diffuse surface, which see a diffuse one. */
+static void test_units_bodies_are_diffuse_for_diffuse_light(void **state)
+{
+    (void)state;
+    static const float none[3] = {0, 0, 0}, albedo[] = {0.8f, 0.4f, 0.2f};
+    const struct {
+        const char *unit, *body, *diffuse;
+        Setting settings[2];
+    } cases[] = {
+        {"subsurface_scattering", "Subsurface", "Lambert", {SET_COLOR("tint", 0.8f, 0.4f, 0.2f)}},
+        {"principled_bsdf_4",
+         "RefractedSubsurface",
+         "Lambert",
+         {SET_COLOR("base_color", 0.8f, 0.4f, 0.2f), SET("subsurface_weight", 1)}},
+        {"principled_bsdf",
+         "Subsurface",
+         "DisneyDiffuse",
+         {SET_COLOR("subsurface_color", 0.8f, 0.4f, 0.2f), SET("subsurface", 1)}},
+    };
+    Surface after = plane;
+    after.diffuse_depth = 2;
+    for (size_t i = 0; i < COUNT(cases); ++i) {
+        Point p;
+        uint32_t count = cases[i].settings[1].name ? 2 : 1;
+        build(cases[i].unit, SSL_KERNEL_SHADE, cases[i].settings, count, &p);
+        run(&p, cases[i].settings, count, no_texels, COUNT(no_texels), &plane);
+        const SslLobeSlot *body = lobe_of(&p, cases[i].body);
+        assert_non_null(body);
+        assert_true(number_at(&p, body->weight_offset, 0) > 0);
+        expect_lobe(&p, cases[i].diffuse, none, NULL, 0);
+        run(&p, cases[i].settings, count, no_texels, COUNT(no_texels), &after);
+        expect_lobe(&p, cases[i].body, none, NULL, 0);
+        expect_lobe(&p, cases[i].diffuse, one, albedo, 3);
+        release(&p);
+    }
+}
+
+/* A base without a body does not ask what came before. */
+static void test_units_surfaces_without_bodies_read_no_bounces(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"principled_bsdf", "principled_bsdf_4"};
+    for (size_t i = 0; i < COUNT(units); ++i) {
+        Point p;
+        build(units[i], SSL_KERNEL_SHADE, NULL, 0, &p);
+        assert_false(p.info->globals_value >> GLOBAL_diffuse_depth & 1);
+        release(&p);
+    }
+}
+
 static void test_units_compile_with_every_switch_on(void **state)
 {
     (void)state;
@@ -525,6 +580,8 @@ int main(void)
         cmocka_unit_test(test_units_gltf_alpha_modes),
         cmocka_unit_test(test_units_standard_surface_textures_replace),
         cmocka_unit_test(test_units_standard_surface_glass_is_one_lobe),
+        cmocka_unit_test(test_units_bodies_are_diffuse_for_diffuse_light),
+        cmocka_unit_test(test_units_surfaces_without_bodies_read_no_bounces),
         cmocka_unit_test(test_units_compile_with_every_switch_on),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -125,36 +125,6 @@ static void test_warp_triangle_is_uniform(void **state)
     check_even(cells);
 }
 
-/* The mean of the cosine is g, and its distribution is the integral of the phase function:
- * ((1 - g^2) / sqrt(1 + g^2 - 2 g c) - (1 - g)) / (2 g) of all scatters have a cosine below c. */
-static void test_warp_henyey_greenstein_has_its_mean(void **state)
-{
-    (void)state;
-    const double gs[] = {0.0, 0.01, 0.3, 0.7, 0.9};
-    for (uint32_t k = 0; k < SORT_COUNT_OF(gs); ++k) {
-        double g = gs[k], sum = 0.0, edge = 0.4;
-        uint32_t below = 0;
-        for (uint32_t i = 0; i < POINTS; ++i) {
-            double c = (double)warp_henyey_greenstein(((float)i + 0.5f) / (float)POINTS, (float)g);
-            sum += c;
-            below += c < edge;
-        }
-        double expected = g > 0.0
-                              ? ((1 - g * g) / sqrt(1 + g * g - 2 * g * edge) - (1 - g)) / (2 * g)
-                              : 0.5 * (1 + edge);
-        assert_true(fabs(sum / POINTS - g) < 2e-5);
-        assert_true(fabs((double)below / POINTS - expected) < 2e-5);
-        double all = 0.0, mean = 0.0; /* by the density */
-        for (uint32_t i = 0; i < POINTS; ++i) {
-            double c = 2.0 * (i + 0.5) / POINTS - 1.0;
-            double pdf =
-                TURN_PI * 4.0 / POINTS * (double)warp_henyey_greenstein_pdf((float)c, (float)g);
-            all += pdf, mean += c * pdf;
-        }
-        assert_true(fabs(all - 1.0) < 1e-4 && fabs(mean - g) < 1e-4);
-    }
-}
-
 static void test_turn_matches_the_library(void **state)
 {
     (void)state;
@@ -173,7 +143,6 @@ static void test_turn_matches_the_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_warp_henyey_greenstein_has_its_mean),
         cmocka_unit_test(test_warp_circle_matches_the_library),
         cmocka_unit_test(test_turn_matches_the_library),
         cmocka_unit_test(test_warp_disk_keeps_area),

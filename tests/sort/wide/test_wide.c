@@ -1,6 +1,7 @@
 /* Programs of the renderer's stages: a point has the same bits in the code of every class of CPUs and in any company. */
 #include "base/hash.h"
 #include "base/thread.h"
+#include "sort/integrator/walk_rows.h"
 #include "sort/light/light_tree_rows.h"
 #include "sort/sampling/sampler_rows.h"
 #include "sort/scene/triangle_rows.h"
@@ -18,6 +19,7 @@ typedef union Rows {
     TriangleRows triangle;
     SamplerRows sampler;
     LightTreeRows light_tree;
+    WalkRows walk;
 } Rows;
 
 static const struct {
@@ -35,6 +37,9 @@ static const struct {
     {"sampler_pair", &sampler_pair_program},
     {"sampler_pairs", &sampler_pairs_program},
     {"light_tree_node", &light_tree_node_program},
+    {"walk_begin", &walk_begin_program},
+    {"walk_scatter", &walk_scatter_program},
+    {"walk_leave", &walk_leave_program},
 };
 
 /* Fills all rows with numbers of one scale, in which zeros occur. */
