@@ -6,6 +6,9 @@
 
 #include "sort/integrator/walk_rows.h"
 
+/* After so many scatters light diffuses, and the medium may be isotropic: as in Cycles. */
+enum { ANISOTROPIC_STEPS = 8 };
+
 /* Paths whose walks begin, go on or end, and the rows of their flights. */
 typedef struct WalkBlock {
     uint32_t count;
@@ -68,6 +71,7 @@ static uint32_t add_path(WalkBlock *block, const Wave *w, uint32_t i)
     set_channels(rows->albedo, k, path->medium.albedo);
     set_channels(rows->sigma_t, k, path->medium.sigma_t);
     set_channels(rows->beta, k, path->beta);
+    rows->g[k] = path->medium.g;
     return k;
 }
 
@@ -78,7 +82,6 @@ static void add_flight(WalkBlock *block, const Wave *w, uint32_t i, float t)
     WalkRows *rows = &block->rows;
     uint32_t k = add_path(block, w, i);
     ASSERT(t >= 0.0f);
-    rows->g[k] = w->paths[i].medium.g;
     set_channels(rows->reach, k, walk->reach);
     wide_set3(rows->outwards, k, walk->out);
     rows->cosine[k] = walk->cosine;
@@ -114,9 +117,12 @@ static void scatter_block(Wave *w, WalkBlock *block)
     WalkRows *rows = &block->rows;
     if (block->count == 0)
         return;
-    for (uint32_t k = 0; k < block->count; ++k)
+    for (uint32_t k = 0; k < block->count; ++k) {
+        const Path *path = &w->paths[block->path[k]];
+        rows->diffuses[k] = path->walk_steps >= ANISOTROPIC_STEPS && path->medium.g > 0.0f;
         for (uint32_t c = 0; c < 3; ++c)
             rows->wo[c][k] = w->rays.direction[c][block->path[k]];
+    }
     draw_directions(w, block);
     draw_distances(w, block, 1);
     walk_scatter_run(rows, all_lanes(block));
@@ -128,6 +134,11 @@ static void scatter_block(Wave *w, WalkBlock *block)
         ++path->event;
         if (++path->walk_steps >= WAVE_WALK_MAX)
             path->flags |= PATH_DEAD;
+        if (rows->diffuses[k]) {
+            path->medium.albedo = get_channels(rows->next_albedo, k);
+            path->medium.sigma_t = get_channels(rows->next_sigma_t, k);
+            path->medium.g = rows->next_g[k];
+        }
         path->walk.cosine = rows->next_cosine[k];
         path->walk.phase = rows->next_phase[k];
         ray_batch_start(&w->rays, i, f3_madd(ray.origin, ray.t_max, ray.direction),

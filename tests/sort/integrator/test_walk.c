@@ -108,9 +108,11 @@ static void expect(const Mean *m, double expected, const char *what, uint32_t me
                  expected);
 }
 
-static const struct {
+typedef struct Medium {
     double albedo[3], sigma_t[3], g;
-} media[] = {
+} Medium;
+
+static const Medium media[] = {
     {{0.9, 0.7, 0.4}, {1, 3, 9}, 0},
     {{0.999, 0.99, 0.9}, {2, 2, 2}, 0.8},
     {{1, 1, 1}, {0.3, 3, 0.1}, 0.3},
@@ -145,71 +147,100 @@ static void end_flights(WalkRows *rows, const double albedo[3], Mean scattered[3
 }
 
 static void check(const Mean scattered[3], const Mean arrived[3], const double beta[3],
-                  uint32_t medium)
+                  const Medium *m, uint32_t number)
 {
     for (uint32_t c = 0; c < 3; ++c) {
-        double passed = exp(-media[medium].sigma_t[c] * WALL_M);
-        expect(&arrived[c], beta[c] * passed, "arrives", medium, c);
-        if (media[medium].albedo[c] > 0.0)
-            expect(&scattered[c], beta[c] * (1 - passed), "scatters", medium, c);
+        double passed = exp(-m->sigma_t[c] * WALL_M);
+        expect(&arrived[c], beta[c] * passed, "arrives", number, c);
+        if (m->albedo[c] > 0.0)
+            expect(&scattered[c], beta[c] * (1 - passed), "scatters", number, c);
     }
 }
 
 /* The throughput after a first flight of t metres, whose channel was drawn by what each would bring. */
-static void throughput_after(uint32_t medium, const double beta[3], double t, double out[3])
+static void throughput_after(const Medium *m, const double beta[3], double t, double out[3])
 {
-    const double *albedo = media[medium].albedo, *sigma_t = media[medium].sigma_t;
     double density = 0.0, sum = 0.0;
     for (uint32_t c = 0; c < 3; ++c) {
-        out[c] = beta[c] * albedo[c];
+        out[c] = beta[c] * m->albedo[c];
         sum += out[c];
-        density += out[c] * sigma_t[c] * exp(-sigma_t[c] * t);
+        density += out[c] * m->sigma_t[c] * exp(-m->sigma_t[c] * t);
     }
     for (uint32_t c = 0; c < 3; ++c)
-        out[c] *= sigma_t[c] * exp(-sigma_t[c] * t) * sum / density;
+        out[c] *= m->sigma_t[c] * exp(-m->sigma_t[c] * t) * sum / density;
 }
 
-/* A flight in some direction gets t metres far with the probability exp(-sigma t), in each channel; the rest scatters. */
+/* The isotropic medium in which light diffuses alike: it absorbs as much, and scatters (1 - g) times as much [Wyman1989]. */
+static Medium similar_to(const Medium *m)
+{
+    Medium o = {.g = 0.0};
+    for (uint32_t c = 0; c < 3; ++c) {
+        double absorption = m->sigma_t[c] * (1 - m->albedo[c]);
+        double scattering = m->sigma_t[c] * m->albedo[c] * (1 - m->g);
+        o.sigma_t[c] = absorption + scattering;
+        o.albedo[c] = scattering / o.sigma_t[c];
+    }
+    return o;
+}
+
+static void begin_flight(WalkRows *rows, const Medium *m, const double beta[3], uint64_t *seed)
+{
+    set3(rows->albedo, m->albedo), set3(rows->sigma_t, m->sigma_t), set(rows->g, m->g);
+    set3(rows->outwards, (double[3]){0.36, 0.48, 0.8}), set3(rows->wo, (double[3]){0, -0.6, -0.8});
+    set3(rows->beta, beta);
+    set(rows->phase, 0), set(rows->cosine, 0);
+    randomize(rows->channel_u, seed), randomize(rows->distance_u, seed);
+    walk_begin_run(rows, 0xffff);
+    memcpy(rows->t, rows->t_max, sizeof rows->t);
+}
+
+/* Scatters all flights after t metres, and makes the next ones those that are under way. */
+static void scatter(WalkRows *rows, double t, bool diffuses, uint64_t *seed)
+{
+    set(rows->t, t);
+    for (uint32_t k = 0; k < SSL_BLOCK; ++k)
+        rows->diffuses[k] = diffuses;
+    randomize(rows->channel_u, seed), randomize(rows->distance_u, seed);
+    randomize(rows->u, seed), randomize(rows->v, seed);
+    walk_scatter_run(rows, 0xffff);
+    memcpy(rows->albedo, rows->next_albedo, sizeof rows->albedo);
+    memcpy(rows->sigma_t, rows->next_sigma_t, sizeof rows->sigma_t);
+    memcpy(rows->g, rows->next_g, sizeof rows->g);
+    memcpy(rows->cosine, rows->next_cosine, sizeof rows->cosine);
+    memcpy(rows->phase, rows->next_phase, sizeof rows->phase);
+    memcpy(rows->t, rows->t_max, sizeof rows->t);
+    memcpy(rows->beta, rows->weighed, sizeof rows->beta);
+}
+
+/* A flight in some direction gets t metres far with the probability exp(-sigma t), in each channel; the rest scatters. So do the
+ * first one, whose direction the walk does not choose, and one after a scatter, from which on the medium may be isotropic. */
+static void check_flights(uint32_t number, bool diffuses)
+{
+    enum { BLOCKS = 1 << 13 };
+    const double beta[3] = {0.2, 0.6, 0.4};
+    const Medium *m = &media[number], next = diffuses ? similar_to(m) : *m;
+    static WalkRows rows;
+    uint64_t seed = 1;
+    Mean first_scattered[3] = {0}, first_arrived[3] = {0}, scattered[3] = {0}, arrived[3] = {0};
+    for (uint32_t i = 0; i < BLOCKS; ++i) {
+        begin_flight(&rows, m, beta, &seed);
+        end_flights(&rows, m->albedo, first_scattered, first_arrived);
+        begin_flight(&rows, m, beta, &seed);
+        scatter(&rows, SCATTER_M, diffuses, &seed);
+        end_flights(&rows, next.albedo, scattered, arrived);
+    }
+    double left[3];
+    check(first_scattered, first_arrived, beta, m, number);
+    throughput_after(m, beta, SCATTER_M, left);
+    check(scattered, arrived, left, &next, number);
+}
+
 static void test_walk_attenuates_as_light_is(void **state)
 {
     (void)state;
-    enum { BLOCKS = 1 << 13 };
-    const double beta[3] = {0.2, 0.6, 0.4}, outwards[3] = {0.36, 0.48, 0.8},
-                 wo[3] = {0, -0.6, -0.8};
-    static WalkRows rows;
-    uint64_t seed = 1;
     for (uint32_t m = 0; m < SORT_COUNT_OF(media); ++m) {
-        Mean first[2][3] = {0}, next[2][3] = {0};
-        set3(rows.albedo, media[m].albedo), set3(rows.sigma_t, media[m].sigma_t);
-        set(rows.g, media[m].g);
-        set3(rows.outwards, outwards);
-        for (uint32_t i = 0; i < BLOCKS; ++i) {
-            /* The first flight, whose direction the walk does not choose. */
-            set3(rows.beta, beta), set3(rows.wo, wo);
-            set(rows.phase, 0), set(rows.cosine, 0);
-            randomize(rows.channel_u, &seed), randomize(rows.distance_u, &seed);
-            walk_begin_run(&rows, 0xffff);
-            memcpy(rows.t, rows.t_max, sizeof rows.t);
-            randomize(rows.channel_u, &seed), randomize(rows.distance_u, &seed);
-            randomize(rows.u, &seed), randomize(rows.v, &seed);
-            end_flights(&rows, media[m].albedo, first[0], first[1]);
-
-            /* Another one, after a scatter 0.1 m from the surface. */
-            set3(rows.beta, beta), set3(rows.wo, wo);
-            set(rows.phase, 0), set(rows.cosine, 0), set(rows.t, SCATTER_M);
-            randomize(rows.channel_u, &seed), randomize(rows.distance_u, &seed);
-            randomize(rows.u, &seed), randomize(rows.v, &seed);
-            walk_scatter_run(&rows, 0xffff);
-            memcpy(rows.cosine, rows.next_cosine, sizeof rows.cosine);
-            memcpy(rows.phase, rows.next_phase, sizeof rows.phase);
-            memcpy(rows.t, rows.t_max, sizeof rows.t);
-            memcpy(rows.beta, rows.weighed, sizeof rows.weighed);
-            end_flights(&rows, media[m].albedo, next[0], next[1]);
-        }
-        check(first[0], first[1], beta, m);
-        double left[3];
-        throughput_after(m, beta, SCATTER_M, left);
-        check(next[0], next[1], left, m);
+        check_flights(m, false);
+        check_flights(m, true);
     }
 }
 
