@@ -28,7 +28,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 22,
+    FILE_VERSION = 23,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,

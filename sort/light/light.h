@@ -41,6 +41,11 @@ typedef struct LightsDesc {
     const float *material_emission;
     /* [material_count] LIGHT_EMITS_x: sides that are known to emit; others are not sampled. NULL: both. */
     const uint8_t *material_sides;
+    /* Replaces what `count` triangles, or segments, of an instance are expected to emit, for choosing only: out[k] is the emission of
+     * their material before. May leave it. NULL: all of a material are alike. Called by lights_create alone. */
+    void (*look)(void *data, uint32_t instance, uint32_t material, const uint32_t *triangles,
+                 uint32_t count, float *out);
+    void *look_data;
     /* [light_count] what the emission of each SceneLight is multiplied by; NULL: 1. */
     const Spectrum *light_factors;
     /* For an environment image; NULL: sampled uniformly. Borrowed. */

@@ -415,22 +415,32 @@ static uint32_t material_of(const Lights *lights, const Source *s)
     return instance->materials[scene_material_slot(mesh, s->triangles[0])];
 }
 
-static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *leaves)
+/* Sets what each triangle of a mesh source is expected to emit. */
+static void expect_emission(const LightsDesc *desc, const Source *s, uint32_t material, float *out)
+{
+    for (uint32_t k = 0; k < s->triangle_count; ++k)
+        out[k] = desc->material_emission[material];
+    if (desc->look)
+        desc->look(desc->look_data, s->instance, material, s->triangles, s->triangle_count, out);
+}
+
+/* radiances: room for those of the triangles of a source. */
+static void fill_leaves(Lights *lights, const LightsDesc *desc, float *radiances,
+                        LightBounds *leaves)
 {
     uint32_t leaf = 0;
     for (uint32_t i = 0; i < lights->infinite_first; ++i) {
         Source *s = &lights->sources[i];
         s->first_leaf = leaf;
-        double radiance = 0.0;
         uint8_t sides = LIGHT_EMITS_FRONT | LIGHT_EMITS_BACK;
         if (s->kind == SOURCE_MESH) {
             uint32_t material = material_of(lights, s);
-            radiance = (double)desc->material_emission[material];
             sides = desc->material_sides ? desc->material_sides[material] : sides;
-            s->emission = spectrum_splat((float)radiance);
+            s->emission = spectrum_splat(desc->material_emission[material]);
+            expect_emission(desc, s, material, radiances);
         }
         for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k) {
-            LightBounds bounds = leaf_bounds(lights, s, k, radiance, sides);
+            LightBounds bounds = leaf_bounds(lights, s, k, (double)radiances[k], sides);
             if (k > 0 && source_leaf(s, k) == source_leaf(s, k - 1)) {
                 join_bounds(&leaves[leaf - 1], &bounds);
                 continue;
@@ -515,9 +525,12 @@ static Status place_triangles(Lights *lights, Error *err)
 
 static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < lights->infinite_first; ++i)
-        count += lights->sources[i].kind == SOURCE_MESH ? lights->sources[i].leaf_count : 1;
+    size_t count = 0, most = 1;
+    for (uint32_t i = 0; i < lights->infinite_first; ++i) {
+        const Source *s = &lights->sources[i];
+        count += s->kind == SOURCE_MESH ? s->leaf_count : 1;
+        most = s->triangle_count > most ? s->triangle_count : most;
+    }
     if (count == 0)
         return STATUS_OK;
     if (count >= NO_SOURCE)
@@ -525,15 +538,17 @@ static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
     lights->leaf_count = (uint32_t)count;
     lights->leaf_source = MEM_ARRAY(uint32_t, count);
     LightBounds *leaves = MEM_ARRAY(LightBounds, count);
+    float *radiances = MEM_ARRAY(float, most);
     Status status = STATUS_NO_MEMORY;
-    if (lights->leaf_source && leaves) {
-        fill_leaves(lights, desc, leaves);
+    if (lights->leaf_source && leaves && radiances) {
+        fill_leaves(lights, desc, radiances, leaves);
         status = light_tree_create(leaves, lights->leaf_count, &lights->tree, err);
         if (status == STATUS_OK)
             status = place_triangles(lights, err);
     } else {
         (void)error_set(err, status, "no memory for a tree of %zu lights", count);
     }
+    mem_free(radiances);
     mem_free(leaves);
     return status;
 }

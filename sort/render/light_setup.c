@@ -8,7 +8,10 @@
 enum {
     EMISSION_POINTS = LIGHT_SETUP_POINTS, /* looked at per material, */
     EMISSION_SEARCH_POINTS = 1 << 17,     /* and of one that is dark at all of these; */
-    EMISSION_ALL_POINTS = 1 << 20         /* of all such materials together */
+    EMISSION_ALL_POINTS = 1 << 20,        /* of all such materials together; */
+    LOOKS_MAX = 16,                       /* rays to each triangle whose emission varies, */
+    LOOKS_MIN = 4,                        /* or none, */
+    LOOKS_ALL = 1 << 18                   /* and of all such triangles together */
 };
 
 typedef struct Lookup {
@@ -85,18 +88,25 @@ static Status material_row(void *data, uint32_t width, float v_low, float v_high
     return STATUS_OK;
 }
 
-/* Mean luminance of `count` points of one material, seen head-on from the front. */
-static float mean_emission(ShadeContext *shade, uint32_t material, SurfaceBlock *surfaces,
-                           uint32_t count)
+/* Evaluates the emission of `count` points of one material. Returns whether there is any to read. */
+static bool run_emission(ShadeContext *shade, uint32_t material, SurfaceBlock *surfaces,
+                         uint32_t count)
 {
-    float sum = 0.0f;
     ASSERT(count <= EMISSION_POINTS);
     for (uint32_t b = 0; b * SSL_BLOCK < count; ++b) {
         uint32_t left = count - b * SSL_BLOCK;
         surfaces[b].count = left < SSL_BLOCK ? left : SSL_BLOCK;
         surfaces[b].material = material;
     }
-    if (count == 0 || !shade_run(shade, material, SSL_KERNEL_EMISSION, surfaces, count))
+    return count > 0 && shade_run(shade, material, SSL_KERNEL_EMISSION, surfaces, count);
+}
+
+/* Mean luminance of `count` points of one material, seen head-on from the front. */
+static float mean_emission(ShadeContext *shade, uint32_t material, SurfaceBlock *surfaces,
+                           uint32_t count)
+{
+    float sum = 0.0f;
+    if (!run_emission(shade, material, surfaces, count))
         return 0.0f;
     for (uint32_t i = 0; i < count; ++i) {
         float y = spectrum_luminance(shade_emission(shade, i));
@@ -327,6 +337,116 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     return STATUS_OK;
 }
 
+/* --- triangles by themselves ---------------------------------------------------------------------------- */
+
+/* This part of what a material emits is expected of a triangle that seemed darker. */
+static const float LEAST_OF_MATERIAL = 0.1f;
+
+typedef struct Look {
+    const Scene *scene;
+    ShadeContext *shade;
+    const ShadeGlow *glows; /* by material */
+    const uint8_t *sides;   /* by material: LIGHT_EMITS_x */
+    SurfaceBlock *surfaces; /* EMISSION_POINTS points */
+    uint64_t left;          /* rays */
+} Look;
+
+/* Number `index` of points in [0, 1)^4 that fill it evenly, by powers of the root of x^5 = x + 1 [Roberts2018]. */
+static void even_point(uint32_t index, float out[4])
+{
+    static const double steps[4] = {0.8566748838545029, 0.733891856627126, 0.6287067210378087,
+                                    0.5385972572236101};
+    for (uint32_t d = 0; d < 4; ++d) {
+        double x = (double)(index + 1) * steps[d];
+        out[d] = minf((float)(x - floor(x)), 1.0f - 0x1p-24f);
+    }
+}
+
+/* What a ray of `each` finds of a triangle, from one of its sides: directions are as frequent as light crosses it along them. */
+static SurfaceHit look_at(const Scene *scene, uint32_t instance, uint32_t triangle, uint32_t index,
+                          uint32_t each, bool from_front)
+{
+    SurfaceHit hit;
+    float3 corner[3], s, t;
+    float u[4];
+    even_point(index, u);
+    float2 b = warp_triangle(f2(u[0], u[1]));
+    float3 local = warp_hemisphere_cosine(f2(u[2], u[3]));
+    scene_triangle(scene, instance, triangle, corner);
+    float3 e1 = f3_sub(corner[1], corner[0]), e2 = f3_sub(corner[2], corner[0]);
+    float3 across = f3_cross(e1, e2), n = f3_normalize(across);
+    n = from_front ? n : f3_neg(n);
+    f3_frame(n, &s, &t);
+    float3 away = f3_normalize(warp_to_frame(local, s, t, n));
+    float3 at = f3_madd(f3_madd(corner[0], b.x, e1), b.y, e2);
+    float width = sqrtf(0.5f * f3_length(across) / (float)each);
+    RayDiff diff = {.dOdx = f3_scale(s, width), .dOdy = f3_scale(t, width)};
+    Ray ray = {
+        .origin = f3_add(at, away), .direction = f3_neg(away), .t_max = INFINITY, .time = 0.5f};
+    HitQuery query = {.instance = instance,
+                      .triangle = triangle,
+                      .b1 = b.x,
+                      .b2 = b.y,
+                      .t = 1.0f,
+                      .parts = HIT_ALL};
+    hit_surface(scene, &query, &ray, &diff, &hit);
+    return hit;
+}
+
+/* Sets the root of the mean square of what `each` rays found of each of `count` triangles. */
+static void sum_looks(const Look *look, uint32_t material, uint32_t count, uint32_t each,
+                      float *out)
+{
+    uint32_t points = count * each;
+    if (!run_emission(look->shade, material, look->surfaces, points))
+        return;
+    for (uint32_t k = 0; k < count; ++k) {
+        float sum = 0.0f;
+        for (uint32_t i = k * each; i < (k + 1) * each; ++i) {
+            float y = spectrum_luminance(shade_emission(look->shade, i));
+            sum += isfinite(y) ? y * y : 0.0f;
+        }
+        out[k] = maxf(sqrtf(sum / (float)each), LEAST_OF_MATERIAL * out[k]);
+    }
+}
+
+/* Gives all triangles of a lamp the root of their mean square: to whom it shines, those around see it as well as those ahead. */
+static void even_out(uint32_t count, float *out)
+{
+    double sum = 0.0;
+    for (uint32_t k = 0; k < count; ++k)
+        sum += (double)out[k] * (double)out[k];
+    for (uint32_t k = 0; k < count; ++k)
+        out[k] = (float)sqrt(sum / count);
+}
+
+/* LightsDesc.look: textures are bright in places, and lamps with nodes may shine one way. */
+static void look_at_triangles(void *data, uint32_t instance, uint32_t material,
+                              const uint32_t *triangles, uint32_t count, float *out)
+{
+    Look *look = data;
+    uint64_t each = look->left / (count > 0 ? count : 1);
+    each = each < LOOKS_MAX ? each : LOOKS_MAX;
+    const SceneMesh *mesh = &look->scene->meshes[look->scene->instances[instance].mesh];
+    if (look->glows[material].is_constant || mesh->curves || each < LOOKS_MIN)
+        return;
+    look->left -= each * count;
+    uint32_t rays = (uint32_t)each, group = EMISSION_POINTS / rays;
+    for (uint32_t first = 0, n; first < count; first += n) {
+        n = count - first < group ? count - first : group;
+        for (uint32_t i = 0; i < n * rays; ++i) {
+            uint8_t sides = look->sides[material];
+            bool from_front = sides & LIGHT_EMITS_FRONT && (!(sides & LIGHT_EMITS_BACK) || i % 2);
+            SurfaceHit hit = look_at(look->scene, instance, triangles[first + i / rays],
+                                     first * rays + i, rays, from_front);
+            put(look->surfaces, i, &hit);
+        }
+        sum_looks(look, material, n, rays, out + first);
+    }
+    if (look->scene->instances[instance].is_lamp)
+        even_out(count, out);
+}
+
 /* Evaluates the emission of the materials that lights have, once for each light. */
 static Status light_factors(const Scene *scene, ShadeContext *shade, Spectrum *out_factors,
                             Error *err)
@@ -432,10 +552,21 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
                           memory->sides, err));
     TRY(light_factors(scene, shade, memory->factors, err));
     TRY(make_environment_table(scene, cache, store, memory, shade, out, err));
+    Look look = {.scene = scene,
+                 .shade = shade,
+                 .glows = out->glows,
+                 .sides = memory->sides,
+                 .surfaces = arena_alloc(memory->arena,
+                                         EMISSION_POINTS / SSL_BLOCK * sizeof(SurfaceBlock), 64),
+                 .left = LOOKS_ALL};
+    if (!look.surfaces)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,
                          .material_emission = memory->emission,
                          .material_sides = memory->sides,
+                         .look = look_at_triangles,
+                         .look_data = &look,
                          .light_factors = memory->factors,
                          .environment_table = out->table};
     return lights_create(&lights, &out->lights, err);

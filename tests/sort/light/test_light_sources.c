@@ -320,6 +320,46 @@ static void test_light_mesh_sides(void **state)
     }
 }
 
+static void expect_one_cell(void *data, uint32_t instance, uint32_t material,
+                            const uint32_t *triangles, uint32_t count, float *out)
+{
+    uint32_t *calls = data;
+    assert_int_equal(instance, 0);
+    assert_int_equal(material, 0);
+    assert_int_equal(count, 32);
+    ++*calls;
+    for (uint32_t k = 0; k < count; ++k) {
+        assert_true(out[k] == 0.5f); /* that of the material */
+        out[k] = triangles[k] / 2 == 5 ? 8.0f : 0.25f;
+    }
+}
+
+/* Triangles are chosen by what is expected of each, where something is. */
+static void test_light_triangles_are_looked_at(void **state)
+{
+    (void)state;
+    const float emission[] = {0.5f};
+    SceneFixture *f = fixture_create();
+    uint32_t bright = fixture_material(f, "bright"), mesh = fixture_grid(f, 4, 0.0f), calls = 0;
+    uint32_t instance = fixture_instance(f, mesh, bright, mat4_identity());
+    LightsDesc desc = {.size_bytes = sizeof desc,
+                       .scene = &f->scene,
+                       .material_emission = emission,
+                       .look = expect_one_cell,
+                       .look_data = &calls};
+    Lights *lights;
+    assert_int_equal(lights_create(&desc, &lights, NULL), STATUS_OK);
+    assert_int_equal(calls, 1);
+    LightQuery query = light_query(f3(0, 0, 1e3f), f3(0, 0, 1), SKY_ABOVE);
+    MeshLightHit bright_one = {instance, 10, 0.3f, 0.3f, {0, 0, -1}, 1e3f};
+    MeshLightHit other = {instance, 20, 0.3f, 0.3f, {0, 0, -1}, 1e3f};
+    float often = lights_mesh_pdf(lights, &query, 0.5f, &bright_one);
+    float seldom = lights_mesh_pdf(lights, &query, 0.5f, &other);
+    assert_true(seldom > 0.0f && fabsf(often / seldom / 32.0f - 1.0f) < 1e-2f);
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
 /* 2^17 triangles: 24 bits of one number would leave most of a barycentric square to chance; here each is chosen
  * as often as its probability says, so the expected number of those never seen is known. */
 static void test_light_every_triangle_is_chosen(void **state)
@@ -1005,6 +1045,7 @@ int main(void)
         cmocka_unit_test(test_light_mesh_is_the_cornell_lamp),
         cmocka_unit_test(test_light_mesh_slots),
         cmocka_unit_test(test_light_mesh_sides),
+        cmocka_unit_test(test_light_triangles_are_looked_at),
         cmocka_unit_test(test_light_every_triangle_is_chosen),
         cmocka_unit_test(test_light_sun_is_met),
         cmocka_unit_test(test_environment_coordinates),
