@@ -1,6 +1,6 @@
 /* Prepares light sampling: builds the environment's importance table, and estimates the brightness of each emissive
- * material and, where that varies, of each of its triangles. All come from texture lookups, which wait for their textures, and from kernels, so the materials must be
- * bound. */
+ * material and, where that varies, of each of its triangles. All come from texture lookups, which wait for their
+ * textures, and from kernels, so the materials must be bound. */
 #ifndef SORT_RENDER_LIGHT_SETUP_H
 #define SORT_RENDER_LIGHT_SETUP_H
 
