@@ -150,26 +150,37 @@ static SurfaceHit beside_curve(const Scene *scene, uint32_t instance, uint32_t s
     return hit;
 }
 
-/* A point of a triangle, seen head-on from the front or from the back. */
-static SurfaceHit head_on(const Scene *scene, uint32_t instance, uint32_t triangle, float b1,
-                          float b2, bool from_front)
+/* A point of a triangle, seen from 1 m by a ray of a width in metres. away: a unit vector from the point; z is the normal of the front
+ * or of the back. */
+static SurfaceHit toward(const Scene *scene, uint32_t instance, uint32_t triangle, float2 b,
+                         float3 away, float width_m, bool from_front)
 {
     SurfaceHit hit;
-    float3 corner[3];
+    float3 corner[3], s, t;
     scene_triangle(scene, instance, triangle, corner);
     float3 e1 = f3_sub(corner[1], corner[0]), e2 = f3_sub(corner[2], corner[0]);
     float3 n = f3_normalize(f3_cross(e1, e2));
     n = from_front ? n : f3_neg(n);
-    float3 at = f3_madd(f3_madd(corner[0], b1, e1), b2, e2);
-    Ray ray = {.origin = f3_add(at, n), .direction = f3_neg(n), .t_max = INFINITY, .time = 0.5f};
+    f3_frame(n, &s, &t);
+    float3 at = f3_madd(f3_madd(corner[0], b.x, e1), b.y, e2);
+    float3 back = f3_normalize(warp_to_frame(away, s, t, n));
+    Ray ray = {
+        .origin = f3_add(at, back), .direction = f3_neg(back), .t_max = INFINITY, .time = 0.5f};
+    RayDiff diff = {.dOdx = f3_scale(s, width_m), .dOdy = f3_scale(t, width_m)};
     HitQuery query = {.instance = instance,
                       .triangle = triangle,
-                      .b1 = b1,
-                      .b2 = b2,
+                      .b1 = b.x,
+                      .b2 = b.y,
                       .t = 1.0f,
                       .parts = HIT_ALL};
-    hit_surface(scene, &query, &ray, &pinpoint, &hit);
+    hit_surface(scene, &query, &ray, &diff, &hit);
     return hit;
+}
+
+static SurfaceHit head_on(const Scene *scene, uint32_t instance, uint32_t triangle, float2 b,
+                          bool from_front)
+{
+    return toward(scene, instance, triangle, b, f3(0.0f, 0.0f, 1.0f), 0.0f, from_front);
 }
 
 static bool has_material(const SceneInstance *instance, uint32_t material)
@@ -231,7 +242,7 @@ uint32_t light_setup_points(const Scene *scene, uint32_t material, bool from_fro
                 continue;
             SurfaceHit hit = mesh->curves
                                  ? beside_curve(scene, i, t, 0.5f, 0.25f)
-                                 : head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, from_front);
+                                 : head_on(scene, i, t, f2(1.0f / 3.0f, 1.0f / 3.0f), from_front);
             put(surfaces, count++, &hit);
         }
     }
@@ -270,7 +281,7 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
                 float2 b = warp_triangle(u);
                 bool is_curve = scene->meshes[scene->instances[i].mesh].curves;
                 SurfaceHit hit = is_curve ? beside_curve(scene, i, t, u.x, u.y)
-                                          : head_on(scene, i, t, b.x, b.y, k % 2 == 0);
+                                          : head_on(scene, i, t, b, k % 2 == 0);
                 put(surfaces, count++, &hit);
                 if (count < EMISSION_POINTS)
                     continue;
@@ -309,13 +320,12 @@ static uint8_t bright_sides(const Scene *scene, ShadeContext *shade, uint32_t ma
 }
 
 static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
-                                ShadeContext *shade, const ShadeGlow *glows, Arena *arena,
+                                ShadeContext *shade, const ShadeGlow *glows, SurfaceBlock *surfaces,
                                 float *out_emission, uint8_t *out_sides, Error *err)
 {
-    SurfaceBlock *surfaces = arena_alloc(arena, EMISSION_POINTS / SSL_BLOCK * sizeof *surfaces, 64);
     uint64_t dark = 0;
     Worn worn = {0};
-    if (!surfaces || !worn_create(scene, &worn))
+    if (!worn_create(scene, &worn))
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel) {
@@ -348,8 +358,31 @@ typedef struct Look {
     const ShadeGlow *glows; /* by material */
     const uint8_t *sides;   /* by material: LIGHT_EMITS_x */
     SurfaceBlock *surfaces; /* EMISSION_POINTS points */
-    uint64_t left;          /* rays */
+    uint32_t each;          /* rays to a triangle; 0: none */
 } Look;
+
+/* Sets how many rays there are for each triangle whose emission varies. */
+static Status share_rays(const Scene *scene, const ShadeGlow *glows, const float *emission,
+                         uint32_t *out_each, Error *err)
+{
+    uint64_t triangles = 1;
+    Worn worn;
+    if (!worn_create(scene, &worn))
+        return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    for (uint32_t m = 0; m < scene->material_count; ++m) {
+        worn.instance = NULL;
+        for (uint32_t i = 0; i < scene->instance_count; ++i) {
+            if (!(emission[m] > 0.0f) || glows[m].is_constant)
+                break;
+            worn_find(scene, i, m, &worn);
+            triangles += worn.count;
+        }
+    }
+    mem_free(worn.triangles);
+    uint64_t each = LOOKS_ALL / triangles;
+    *out_each = each < LOOKS_MIN ? 0 : each < LOOKS_MAX ? (uint32_t)each : LOOKS_MAX;
+    return STATUS_OK;
+}
 
 /* Number `index` of points in [0, 1)^4 that fill it evenly, by powers of the root of x^5 = x + 1 [Roberts2018]. */
 static void even_point(uint32_t index, float out[4])
@@ -362,35 +395,18 @@ static void even_point(uint32_t index, float out[4])
     }
 }
 
-/* What a ray of `each` finds of a triangle, from one of its sides: directions are as frequent as light crosses it along them. */
+/* Number `index` of the rays to triangles, of which each gets so many: directions are as frequent as light leaves along them. */
 static SurfaceHit look_at(const Scene *scene, uint32_t instance, uint32_t triangle, uint32_t index,
                           uint32_t each, bool from_front)
 {
-    SurfaceHit hit;
-    float3 corner[3], s, t;
     float u[4];
+    float3 corner[3];
     even_point(index, u);
-    float2 b = warp_triangle(f2(u[0], u[1]));
-    float3 local = warp_hemisphere_cosine(f2(u[2], u[3]));
     scene_triangle(scene, instance, triangle, corner);
-    float3 e1 = f3_sub(corner[1], corner[0]), e2 = f3_sub(corner[2], corner[0]);
-    float3 across = f3_cross(e1, e2), n = f3_normalize(across);
-    n = from_front ? n : f3_neg(n);
-    f3_frame(n, &s, &t);
-    float3 away = f3_normalize(warp_to_frame(local, s, t, n));
-    float3 at = f3_madd(f3_madd(corner[0], b.x, e1), b.y, e2);
-    float width = sqrtf(0.5f * f3_length(across) / (float)each);
-    RayDiff diff = {.dOdx = f3_scale(s, width), .dOdy = f3_scale(t, width)};
-    Ray ray = {
-        .origin = f3_add(at, away), .direction = f3_neg(away), .t_max = INFINITY, .time = 0.5f};
-    HitQuery query = {.instance = instance,
-                      .triangle = triangle,
-                      .b1 = b.x,
-                      .b2 = b.y,
-                      .t = 1.0f,
-                      .parts = HIT_ALL};
-    hit_surface(scene, &query, &ray, &diff, &hit);
-    return hit;
+    float3 across = f3_cross(f3_sub(corner[1], corner[0]), f3_sub(corner[2], corner[0]));
+    return toward(scene, instance, triangle, warp_triangle(f2(u[0], u[1])),
+                  warp_hemisphere_cosine(f2(u[2], u[3])),
+                  sqrtf(0.5f * f3_length(across) / (float)each), from_front);
 }
 
 /* Sets the root of the mean square of what `each` rays found of each of `count` triangles. */
@@ -424,14 +440,11 @@ static void even_out(uint32_t count, float *out)
 static void look_at_triangles(void *data, uint32_t instance, uint32_t material,
                               const uint32_t *triangles, uint32_t count, float *out)
 {
-    Look *look = data;
-    uint64_t each = look->left / (count > 0 ? count : 1);
-    each = each < LOOKS_MAX ? each : LOOKS_MAX;
+    const Look *look = data;
     const SceneMesh *mesh = &look->scene->meshes[look->scene->instances[instance].mesh];
-    if (look->glows[material].is_constant || mesh->curves || each < LOOKS_MIN)
+    if (look->glows[material].is_constant || mesh->curves || look->each == 0)
         return;
-    look->left -= each * count;
-    uint32_t rays = (uint32_t)each, group = EMISSION_POINTS / rays;
+    uint32_t rays = look->each, group = EMISSION_POINTS / rays;
     for (uint32_t first = 0, n; first < count; first += n) {
         n = count - first < group ? count - first : group;
         for (uint32_t i = 0; i < n * rays; ++i) {
@@ -548,19 +561,19 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
     for (uint32_t m = 0; m < scene->material_count; ++m)
         out->glows[m] = shade_glow(shade, m);
-    TRY(estimate_emission(scene, materials, shade, out->glows, memory->arena, memory->emission,
-                          memory->sides, err));
-    TRY(light_factors(scene, shade, memory->factors, err));
-    TRY(make_environment_table(scene, cache, store, memory, shade, out, err));
     Look look = {.scene = scene,
                  .shade = shade,
                  .glows = out->glows,
                  .sides = memory->sides,
                  .surfaces = arena_alloc(memory->arena,
-                                         EMISSION_POINTS / SSL_BLOCK * sizeof(SurfaceBlock), 64),
-                 .left = LOOKS_ALL};
+                                         EMISSION_POINTS / SSL_BLOCK * sizeof(SurfaceBlock), 64)};
     if (!look.surfaces)
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    TRY(estimate_emission(scene, materials, shade, out->glows, look.surfaces, memory->emission,
+                          memory->sides, err));
+    TRY(share_rays(scene, out->glows, memory->emission, &look.each, err));
+    TRY(light_factors(scene, shade, memory->factors, err));
+    TRY(make_environment_table(scene, cache, store, memory, shade, out, err));
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,
                          .material_emission = memory->emission,

@@ -73,7 +73,8 @@ static double render_ground(const char *emission, uint32_t first, uint32_t end, 
     return mean;
 }
 
-/* One of 32 panels shines, by its place. */
+/* One of 32 panels shines, by its place. The error is a thousandth, as with that one alone; with panels that are all alike it is ten
+ * times as large. */
 static void test_bright_places_are_found(void **state)
 {
     (void)state;
@@ -83,7 +84,7 @@ static void test_bright_places_are_found(void **state)
     assert_true(alone > 0.1);
     if (fabs(mean - alone) > 5.0 * hypot(error, error_alone))
         fail_msg("%g, not %g +- %g", mean, alone, hypot(error, error_alone));
-    if (error > 0.01 * mean)
+    if (error > 0.003 * mean)
         fail_msg("the error is %g of %g", error, mean);
 }
 
